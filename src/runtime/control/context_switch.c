@@ -1,21 +1,22 @@
 /*
- * Where threads under control stand, and how the turn is handed on.
+ * Stacks and switches of controlled threads: two back ends with the same meaning.
  *
- * User-level threads: each thread of the program has a kernel thread that only
- * lends its stack and thread-local storage and sleeps. Its code runs on the one
- * kernel thread that is awake, with the stack switched and the FS base set, so
- * that errno, pthread_self() and libc's caches are its own. Since only one
- * kernel thread runs, fork() copies the whole program at any point.
+ * User-level threads: each thread of the program has a *host thread*, a kernel thread that
+ * provides stack and thread-local storage and sleeps. The thread's code runs on the one kernel
+ * thread that is awake, with the stack switched and the FS base set, so that errno, pthread_self()
+ * and libc's caches are its own. fork() copies the whole program at any point, since only one
+ * kernel thread runs.
  *
- * Kernel threads: each runs itself, and sleeps on its word until it is its turn.
+ * Kernel threads: each thread runs on its own kernel thread and sleeps on its futex `token` until
+ * it is passed the token.
  *
- * Stacks come from a place of our own in both, so that addresses are the same in
- * every run and with either back end. They are never used twice.
+ * Both back ends map stacks at fixed addresses, so that addresses are the same in every run and
+ * with either back end. No address is used twice.
  *
- * Since a user-level thread needs its kernel thread only to be born, the fork server
- * makes the first ones of a run ahead, as many as earlier runs had: a fork copies
- * them as memory, and a run need not make them. What they have from their birth
- * is then made what it would be: locale, floating-point control words.
+ * A user-level thread needs its host thread only to be created. The fork server therefore creates
+ * the first host threads of a run in advance, as many as earlier runs had. A fork copies them as
+ * memory, and the run saves the system calls. State that a new thread inherits (locale,
+ * floating-point control words) is set again when such a thread is used.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -29,20 +30,24 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
-#define DEFAULT_STACKS 0x5ff003000000ull	/* of the usual size; near main's: page tables are shared */
-#define OTHER_STACKS 0x600000000000ull	/* of other sizes */
-#define STACK_GUARD (64ull << 10)	/* below each */
+/* of 8 MB; near main's stack to share page tables */
+#define DEFAULT_STACKS 0x5ff003000000ull
+#define OTHER_STACKS 0x600000000000ull	/* stacks of other sizes */
+#define STACK_GUARD (64ull << 10)	/* unmapped bytes below each stack */
 #define STACK_DEFAULT (8ull << 20)
-#define STACK_MIN (256ull << 10)	/* thread-local storage and the lender's frames are on it, too */
-#define HOST_FRAMES 512		/* bytes the lender keeps for itself while it sleeps */
+/* minimum: thread-local storage and the host's frames are on the stack, too */
+#define STACK_MIN (256ull << 10)
+#define HOST_FRAMES 512		/* bytes of the stack that the host thread uses while it sleeps */
 #define HWCAP2_FSGSBASE 2ul
 
-static uint32_t default_stacks_used;		/* taken by threads of this run */
+/* stacks at DEFAULT_STACKS used by threads of this run */
+static uint32_t default_stacks_used;
 static uint64_t next_other_stack = OTHER_STACKS;
-static struct ctl_thread prepared[CTL_PREPARED_MAX] SNARLRT_BIG;	/* only what the gate needs */
+/* only handle, tls, stack and registers are used */
+static struct ctl_thread prepared[CTL_PREPARED_MAX] SNARLRT_BIG;
 static uint32_t prepared_count;
 
-extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 */
+extern char __libc_single_threaded __attribute__((weak));	/* since glibc 2.32 */
 
 bool context_user_supported(void)
 {
@@ -58,9 +63,9 @@ static inline uint64_t fs_base(void)
 }
 
 /*
- * context_swap_stack(from, to, fs): *from gets the stack pointer of the one who leaves, `to` is the
- * new one's, which was left in the same way. Whoever calls it has saved all other
- * registers, which is cheap for one that uses few.
+ * context_swap_stack(from, to, fs): stores the stack pointer of the running thread in *from and
+ * continues at `to`, which an earlier call has stored. The caller saves all other registers: it
+ * knows which it uses.
  */
 __asm__(".text\n"
 	".globl context_swap_stack\n"
@@ -76,7 +81,7 @@ __asm__(".text\n"
 	"	ret\n"
 	".size context_swap_stack, . - context_swap_stack\n");
 
-/* gate_call_on(stack_top, fn, arg): the frame pointer leads back, for unwinders and gdb. */
+/* gate_call_on(stack_top, fn, arg): the saved frame pointer leads back, for unwinders and gdb. */
 __asm__(".text\n"
 	".globl gate_call_on\n"
 	".hidden gate_call_on\n"
@@ -115,27 +120,29 @@ static int first_function(void *unused)
 {
 	(void)unused;
 	if (ctl.current->prepared)
-		uselocale(LC_GLOBAL_LOCALE);	/* as it is now */
+		/* the global locale may have changed since the host thread was created */
+		uselocale(LC_GLOBAL_LOCALE);
 	ctl_thread_main(ctl.current);
 	return 0;
 }
 
-/* What context_swap_stack finds on a stack that never ran. */
+/* Makes a new stack look as if context_swap_stack had left it. */
 static void *first_frame(char *top)
 {
-	uint64_t *sp = (uint64_t *)top;	/* a multiple of 16 */
+	uint64_t *sp = (uint64_t *)top;	/* aligned to 16 */
 
-	*--sp = 0;		/* as if called: the stack is off by 8 at entry */
+	/* return address of `first_function`: the ABI wants rsp = 16n + 8 at entry */
+	*--sp = 0;
 	*--sp = (uint64_t)(uintptr_t)first_function;
-	*--sp = 0;		/* its frame pointer: the outermost */
+	*--sp = 0;		/* rbp 0: the outermost frame */
 	return sp;
 }
 
-/* Runs in the new kernel thread, all signals blocked. */
+/* Runs in the new kernel thread, with all signals blocked. */
 static void *host_main(void *v)
 {
 	struct ctl_thread *t = v;
-	/* Both back ends begin here, so that addresses on the stack are the same. */
+	/* Both back ends begin at this address, so that addresses on the stack are the same. */
 	char *top = (char *)(((uintptr_t)__builtin_frame_address(0) - HOST_FRAMES) & ~15ull);
 
 	__snarl_tls.hidden = 1;
@@ -144,7 +151,8 @@ static void *host_main(void *v)
 		futex_set(&t->host_ready);
 		futex_wait_for(&t->token);
 		__atomic_store_n(&t->token, 0, __ATOMIC_RELAXED);
-		snarlrt_signals_set(~BY_INSTRUCTION);	/* its own faults are its own */
+		/* faults of its instructions must reach it */
+		snarlrt_signals_set(~BY_INSTRUCTION);
 		gate_call_on(top, first_function, NULL);
 		return NULL;
 	}
@@ -156,7 +164,7 @@ static void *host_main(void *v)
 	return NULL;
 }
 
-/* A stack of the size asked for, with a hole below it. */
+/* Maps a stack of the given size, with unmapped memory below it. */
 static bool map_stack(struct ctl_thread *t, size_t size)
 {
 	uint64_t at = DEFAULT_STACKS + default_stacks_used * (STACK_DEFAULT + STACK_GUARD);
@@ -214,7 +222,7 @@ static int create_host(struct ctl_thread *t, const pthread_attr_t *attr)
 	return error;
 }
 
-/* Has the stack of one that was made ahead. */
+/* Could a prepared host thread serve, whose stack has the default size? */
 static bool has_default_stack(const pthread_attr_t *attr)
 {
 	size_t size;
@@ -252,7 +260,8 @@ void context_create_prepared(uint32_t count)
 	}
 	default_stacks_used = 0;
 	if (single)
-		__libc_single_threaded = single;	/* the program has made none yet */
+		/* for the program there is still one thread */
+		__libc_single_threaded = single;
 }
 
 int context_create(struct ctl_thread *t, const pthread_attr_t *attr)
@@ -264,7 +273,8 @@ int context_create(struct ctl_thread *t, const pthread_attr_t *attr)
 		use_prepared(t);
 		return 0;
 	}
-	mask = snarlrt_signals_block();		/* the lender inherits it: nobody signals it */
+	/* the host inherits the mask: no signal reaches it */
+	mask = snarlrt_signals_block();
 	snarlrt_hide();
 	ctl.creating_host = true;
 	error = create_host(t, attr);
@@ -298,7 +308,10 @@ void context_switch(struct ctl_thread *from, struct ctl_thread *to)
 	__atomic_store_n(&from->token, 0, __ATOMIC_RELAXED);
 }
 
-/* For a thread that ended. A kernel thread sleeps until it is reaped, then really ends. */
+/*
+ * For a thread that has ended. A kernel thread sleeps until it is reaped, then returns from its
+ * function.
+ */
 void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to)
 {
 	if (!ctl.kernel_threads)
@@ -310,7 +323,7 @@ void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to)
 void context_reap(struct ctl_thread *t)
 {
 	if (t->host_pid != (int)sys_call(SYS_getpid, 0, 0, 0))
-		return;		/* main, or left behind by a fork */
+		return;		/* main, or a thread of the parent process */
 	t->host_pid = 0;
 	futex_set(&t->may_exit);
 	snarlrt_hide();

@@ -1,5 +1,5 @@
 /*
- * The switch between user-level threads, to be inlined where it has to be quick.
+ * The switch between user-level threads, inline for the fast path (point_fast.c).
  */
 #ifndef RUNTIME_CONTROL_CONTEXT_SWITCH_H
 #define RUNTIME_CONTROL_CONTEXT_SWITCH_H
@@ -8,13 +8,13 @@
 
 SNARLRT_HIDDEN void context_swap_stack(void **from, void *to, uint64_t fs);
 
-/* The floating-point control words are as much a thread's own as its registers. */
+/* Saves the floating-point control words: they belong to a thread as its registers do. */
 static inline void context_save_fp_control(struct ctl_thread *t)
 {
 	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(t->mxcsr), "=m"(t->x87));
 }
 
-/* From the running thread, whose control words are in `from`. */
+/* Leaves the running thread `from`, whose control words are saved already, for `to`. */
 static inline void context_jump_saved(struct ctl_thread *from, struct ctl_thread *to)
 {
 	void **sp = &from->sp, *to_sp = to->sp;

@@ -1,7 +1,7 @@
 /*
- * Profiling under control: the events that a trace would have, folded at once into the iRoots
- * of the run (coverage/fold/iroot_fold.h). The memory is the tool's, so that nothing is
- * lost however the run ends; what is left to do then is done there.
+ * Coverage under control: folds the events that a trace would have into the iRoots of the run
+ * (coverage/fold/iroot_fold.h). The memory is the tool's, so nothing is lost however the run ends.
+ * The tool completes the fold.
  */
 #include "abi/trace_roles.h"
 #include "coverage/fold/event_step.h"
@@ -41,7 +41,7 @@ void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint6
 		fold_event(t->id, r, arg, arg, (unsigned)(r->addr >> 48));
 }
 
-/* Its stack may have been another one's. */
+/* The thread's stack may have been another thread's: its accesses follow on none. */
 void ctl_profile_attach(const struct ctl_thread *t)
 {
 	struct iroot_step s = { .thread = t->id, .op = IROOT_OP_FRESH, .addr = (uintptr_t)t->stack,

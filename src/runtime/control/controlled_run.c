@@ -1,5 +1,5 @@
 /*
- * A controlled run from before main to its end, and what the tool is told.
+ * A controlled run from before main to its end, and the report that it leaves for the tool.
  */
 #include "abi/mix.h"
 #include "runtime/control/step.h"
@@ -52,7 +52,7 @@ static void start_strategy(void)
 
 static void report_clear(struct ctl_report *r)
 {
-	/* The big arrays are valid as far as `threads` and `described` say. */
+	/* Entries of the big arrays are valid up to `threads` and `described`. */
 	sys_clear(r, offsetof(struct ctl_report, events));
 	r->described = 0;
 }
@@ -114,7 +114,7 @@ static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
 	}
 }
 
-/* The innermost calls, for recursion has no end. */
+/* Hashes the innermost CTL_STACK calls only: recursion can be arbitrarily deep. */
 uint64_t ctl_call_stack_hash(uint32_t thread)
 {
 	const struct ctl_thread *t = ctl.threads[thread];
@@ -262,12 +262,12 @@ void ctl_held_drop(const void *object)
 }
 
 /*
- * The program forked. Its child goes on under control, alone and by the default
- * policy; what it does is not part of the run's schedule.
+ * The program forked, and this is the child. It runs on under control, with one thread and without
+ * preemption. What it does is not part of the run's schedule.
  */
 void ctl_forked_child(void)
 {
-	static struct ctl_block block SNARLRT_BIG;	/* the shared one is the parent's */
+	static struct ctl_block block SNARLRT_BIG;	/* the shared block is the parent's */
 	static uint64_t state[64];
 	struct ctl_thread *self = ctl.current;
 	struct sched_params params = { 0 };
@@ -281,7 +281,7 @@ void ctl_forked_child(void)
 	ctl.flags = 0;
 	ctl.block = &block;
 	ctl.state = state;
-	ctl.strategy = &strategy_exact;		/* without a plan: nobody is preempted */
+	ctl.strategy = &strategy_exact;		/* without a plan: never preempts */
 	ctl.strategy->init(ctl.state, &params);
 	ctl.strategy->begin(ctl.state, &(struct sched_run){ 0 });
 	for (uint32_t i = 0; i < ctl.count; i++)

@@ -1,10 +1,9 @@
 /*
- * Threads under control: birth, end, joining, cancellation.
+ * Threads under control: creation, end, joining, cancellation.
  *
- * libc's own cancellation is never asked: who is to be cancelled unwinds by
- * pthread_exit() at a point where it is allowed. Likewise the destructors of
- * thread-specific data are ours (control_keys.c), because with user-level threads
- * libc never sees a thread end.
+ * libc's cancellation is not used: a cancelled thread unwinds by pthread_exit() at a point where
+ * cancellation is allowed. Destructors of thread-specific data are run here, too
+ * (model/thread_keys.c), because with user-level threads libc never sees a thread end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,13 +13,14 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/real.h"
 
-#define THREAD_BYTES (1u << 20)	/* the struct, and behind it its call stack */
+#define THREAD_BYTES (1u << 20)	/* the struct, followed by the thread's call stack */
 #define REAP_EVERY 128u
-#define SMALL_THREADS 16u			/* threads most programs do with */
+#define SMALL_THREADS 16u			/* most programs have at most this many */
 #define TABLE_BYTES_PER_THREAD (sizeof(*ctl.threads) + sizeof(*ctl.name) + sizeof(*ctl.pending) + \
 		   sizeof(*ctl.runnable))
 
-static uint64_t small_tables[SMALL_THREADS * TABLE_BYTES_PER_THREAD / 8];	/* their rows; more get others */
+/* tables of the first SMALL_THREADS threads */
+static uint64_t small_tables[SMALL_THREADS * TABLE_BYTES_PER_THREAD / 8];
 static struct ctl_thread *preallocated[CTL_PREPARED_MAX];
 static uint32_t preallocated_count, preallocated_used;
 
@@ -82,7 +82,7 @@ static void thread_register(struct ctl_thread *t)
 	ctl.block->report.threads = ctl.count;
 }
 
-/* What the hooks need, in the storage of the thread that runs. */
+/* Sets up the thread-local storage of the running thread for the hooks. */
 static void thread_attach(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
@@ -93,7 +93,7 @@ static void thread_attach(struct ctl_thread *t)
 		ctl_profile_attach(t);
 	t->frames = t->ring ? t->ring->frames : (struct snarlrt_frame *)(t + 1);
 	snarlrt_set_own(tls, (uint16_t)(t->id * 2 + 1));
-	tls->own_uncut = SHADOW_SHARED - 1;	/* nobody's */
+	tls->own_uncut = SHADOW_SHARED - 1;	/* owns no memory */
 	if (!tls->cur)
 		tls->cur = t->processed = page_end();
 	tls->frame = tls->told = t->frames;
@@ -129,8 +129,8 @@ struct ctl_thread *ctl_thread_find(pthread_t handle)
 }
 
 /*
- * Kernel threads behind threads that ended and that nobody will join any more. Few
- * of them do no harm, and in a short run ending them costs more than all else.
+ * Ends the host threads of threads that have ended and will not be joined any more. A few of them
+ * do no harm, and in a short run ending them costs more than all else.
  */
 static void reap_ended_threads(void)
 {
@@ -188,7 +188,7 @@ int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routin
 	return 0;
 }
 
-/* Its last moments; runs its destructors. With user-level threads it does not return. */
+/* Runs the thread's destructors and ends it. With user-level threads it does not return. */
 static void thread_end(struct ctl_thread *t)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_EXIT, NULL, NULL, NULL);
@@ -202,7 +202,7 @@ static void thread_end(struct ctl_thread *t)
 	for (uint32_t i = 0; i < ctl.count; i++)
 		is_last &= ctl.threads[i] == t || ctl.threads[i]->state != CTL_LIVE;
 	if (is_last)
-		exit(0);	/* the last thread has left: so POSIX has it */
+		exit(0);	/* POSIX: the process exits when its last thread has ended */
 	ctl_note(TRACE_THREAD_EXIT, 0, NULL, 0, 0, NULL);
 	model_mutex_owner_ended(t);
 	ctl_signal_thread_ended(t);
@@ -228,7 +228,7 @@ void ctl_thread_main(struct ctl_thread *t)
 	ctl_started(t);
 	ctl_note(TRACE_THREAD_START, 0, (const void *)(uintptr_t)t->id, t->parent, 0,
 		 (const char *)(uintptr_t)t->routine + 1);
-	/* pthread_exit() and our cancellation unwind to here. */
+	/* pthread_exit() and cancellation under control unwind to here. */
 	pthread_cleanup_push(end_after_unwinding, t);
 	t->result = t->routine(t->arg);
 	pthread_cleanup_pop(1);
@@ -260,7 +260,7 @@ void ctl_thread_exit(void *result)
 	__builtin_unreachable();
 }
 
-/* Its thread is gone: by now the handle may be that of nobody, or of another one. */
+/* Was a thread with this handle joined? The handle may belong to a new thread by now. */
 static bool was_joined_before(pthread_t handle)
 {
 	for (uint32_t i = 0; i < ctl.count; i++)

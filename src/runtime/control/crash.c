@@ -1,8 +1,9 @@
 /*
- * Where a run crashed: handlers in the place of the default actions of signals that
- * kill. They only tell the tool and let the signal come again, so the program ends as
- * it would have. Installed once, before the server forks; a handler of the
- * program's own takes its place.
+ * Crashes: records in the report where a fatal signal occurred.
+ *
+ * Handlers replace the default actions of fatal signals. They fill the report and let the signal
+ * occur again, so the program ends as it would have without them. They are installed once, before
+ * the server forks. A handler of the program's own replaces them.
  */
 #include <elf.h>
 #include <signal.h>
@@ -14,11 +15,11 @@
 #include "runtime/core/sys.h"
 
 #define SIGNAL_STACK_BYTES (64u << 10)
-#define SCAN_WORDS 512u		/* words of the stack */
+#define SCAN_WORDS 512u		/* 64-bit words of the stack that are searched */
 
 static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
 
-/* As the kernel has it. */
+/* struct sigaction of the kernel */
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	uint64_t flags;
@@ -37,7 +38,10 @@ __asm__(".text\n"
 
 static uint64_t code_start, code_end;	/* of the executable */
 
-/* From what the kernel told about it; the linker's symbols would be exported with ours. */
+/*
+ * Uses the program headers from the kernel. The linker's symbols (etext) would be exported with
+ * ours.
+ */
 static void find_program_code(void)
 {
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
@@ -54,7 +58,7 @@ static void find_program_code(void)
 		}
 }
 
-/* Is it the place behind a call, in the program itself? */
+/* Does a call instruction of the executable end at `pc`? */
 static bool is_return_address(uint64_t pc)
 {
 	const uint8_t *p = (const uint8_t *)pc;
@@ -64,7 +68,10 @@ static bool is_return_address(uint64_t pc)
 	return p[-5] == 0xe8 || (p[-6] == 0xff && p[-5] == 0x15) || p[-2] == 0xff || p[-3] == 0xff;
 }
 
-/* What looks like places the program called from, nearest first; some of it is left over. */
+/*
+ * Collects words of the stack that look like return addresses into the executable, innermost
+ * first. Some may be left over from earlier calls.
+ */
 static void scan_stack_for_calls(const greg_t *regs, struct ctl_report *r)
 {
 	const uint64_t *sp = (const uint64_t *)((uint64_t)regs[REG_RSP] & ~7ull);
@@ -72,7 +79,7 @@ static void scan_stack_for_calls(const greg_t *regs, struct ctl_report *r)
 
 	for (size_t i = 0; i < SCAN_WORDS && n < ARRAY_SIZE(r->calls); i++) {
 		if (i && ((uint64_t)(sp + i) & 4095) == 0)
-			break;		/* the next page need not be there */
+			break;		/* the next page may not be mapped */
 		if (is_return_address(sp[i]))
 			r->calls[n++] = sp[i];
 	}
@@ -85,23 +92,28 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	struct ctl_report *r = &ctl.block->report;
 
-	/* One that was sent does not come again by itself, as that of an instruction does. */
+	/*
+	 * A signal that was sent does not occur again by itself; one of a faulting instruction
+	 * does.
+	 */
 	if (info->si_code <= 0)
 		sys_call(SYS_tgkill, sys_call(SYS_getpid, 0, 0, 0), sys_call(SYS_gettid, 0, 0, 0),
 			 number);
 	if (!ctl.begun || ctl.ended || ctl.private_child)
 		return;
-	/* Big freed blocks are taken away altogether. */
+	/*
+	 * The pages of big freed blocks are unmapped: the use after free is a segmentation fault.
+	 */
 	if (number == SIGSEGV && info->si_code > 0)
 		ctl_heap_bad_access((uint64_t)(uintptr_t)info->si_addr, 1,
 				    regs[REG_ERR] & 2, (const void *)regs[REG_RIP]);
 	if (!(__snarl_tls.busy | __snarl_tls.hidden)) {
-		ctl_account(ctl.current);	/* what it did up to here is part of the run */
+		ctl_account(ctl.current);	/* accesses up to the crash are part of the run */
 		if (ctl.values)
 			ctl_trace_crash(info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0);
 	}
 	r->signal = (uint32_t)number;
-	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* pcs lie behind what they mean */
+	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* other pcs in a report are return addresses */
 	scan_stack_for_calls(regs, r);
 	r->object = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
 	r->thread = ctl.current->number;

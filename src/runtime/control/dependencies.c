@@ -1,23 +1,26 @@
 /*
- * Which places depend on which, as a feedback for searches: of each granule and lock the last
- * access is kept, and one of another thread that conflicts with it sets a bit of the block.
- * Collisions lose something, and nothing depends on them: a table and a set of bits of fixed
- * size, so that a run pays for few pages only.
+ * Dependencies between sites, the feedback of a search.
+ *
+ * A table keeps the last access to each granule and lock. An access of another thread that
+ * conflicts with it sets one bit of the block for the pair of sites, and one for this pair after
+ * the thread's previous one. Table and bit set have a fixed size, so that a run pays for few
+ * pages. Hash collisions lose some dependencies; no result relies on them.
  */
 #include "abi/mix.h"
 #include "abi/trace_roles.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-#define LAST_ACCESSES 4096u	/* granules remembered */
+#define LAST_ACCESSES 4096u	/* entries of the table: granules whose last access is known */
 
 static struct {
-	uint64_t granule, site;	/* as in a trace, with its kind */
-	uint32_t thread;	/* number, plus 1 */
+	uint64_t granule, site;	/* site as in a trace, with its kind */
+	uint32_t thread;	/* number + 1; 0: empty entry */
 	bool writes;
 } last_access[LAST_ACCESSES] SNARLRT_BIG;
 
-static uint32_t previous_dependency[SCHED_MAX_THREADS] SNARLRT_BIG;	/* each thread's dependency before */
+/* by thread: hash of its previous dependency */
+static uint32_t previous_dependency[SCHED_MAX_THREADS] SNARLRT_BIG;
 
 static uint32_t dependency_hash(uint64_t a, uint64_t b)
 {
@@ -39,7 +42,10 @@ void ctl_depends_begin(void)
 	sys_clear((char *)ctl.block + ctl.block->depends, ctl.block->depends_size);
 }
 
-/* What is read and what is written; creation and destruction tell nothing. */
+/*
+ * Does the event read or write memory or the state of a lock? Creation and destruction do not
+ * count.
+ */
 static bool is_access(enum trace_kind kind, bool *writes)
 {
 	*writes = kind != TRACE_READ && kind != TRACE_READ_RANGE && kind != TRACE_ATOMIC_LOAD;

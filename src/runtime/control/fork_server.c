@@ -1,8 +1,9 @@
 /*
- * One child per run: the process that stands here is never run itself, it forks
- * when it is told to (abi/control_block.h has the messages). Before main there is one
- * thread only; at a snapshot, with user-level threads, there is one kernel thread
- * only, and the others of the program are nothing but memory. So a plain fork
+ * The fork server: a process that forks one child for each run that the tool asks for.
+ *
+ * The messages are in abi/control_block.h. The server stands before main, or at a snapshot within
+ * a run. Before main there is one thread. At a snapshot with user-level threads there is one
+ * kernel thread, and the other threads of the program are memory only. A plain fork therefore
  * copies everything.
  */
 #include <errno.h>
@@ -54,7 +55,7 @@ static void exit_server(void)
 		sys_call(SYS_exit_group, 0, 0, 0);
 }
 
-/* In the child: it dies with the server, and can be killed with all it forks. */
+/* In the child: it dies with the server, and leads a process group that the tool can kill. */
 static void become_run(int server)
 {
 	sys_call(SYS_setpgid, 0, 0, 0);
@@ -77,7 +78,7 @@ void ctl_serve(void)
 	while (receive_message(&m) && m.kind == CTL_RUN) {
 		int pid;
 
-		if (input >= 0)		/* every run reads it from here */
+		if (input >= 0)		/* every run reads standard input from the same offset */
 			sys_call(SYS_lseek, 0, input, SEEK_SET);
 		if (!in_run) {
 			ctl_shared_apply();
@@ -88,7 +89,10 @@ void ctl_serve(void)
 		snarlrt_unhide();
 		if (pid == 0) {
 			become_run(self);
-			/* Not for the program to find, and only a snapshot serves on. */
+			/*
+			 * Hidden from the program, unless the run is to become a server at its
+			 * snapshot.
+			 */
 			if (!(ctl.block->request.flags & CTL_SNAPSHOT))
 				sys_call(SYS_close, ctl.server, 0, 0);
 			if (in_run)

@@ -1,16 +1,20 @@
 /*
- * Points: where a thread under control stops, and who goes on.
+ * Scheduling points: where a thread under control stops, and which thread runs next.
  *
- * A thread that spins lets others go first. If all who can run do nothing else for
- * long, time passes; if no time-out is pending either, the program hangs.
+ * A thread that spins lets other threads go first. If all runnable threads have spun for
+ * TIME_PASSES_ROUNDS rounds, virtual time advances to the next deadline. If there is none and they
+ * spin for HANG_ROUNDS rounds, the run fails as a hang. Points that need only the strategy's
+ * choice take the fast path (point_fast.c).
  */
 #include <errno.h>
 
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-#define HANG_ROUNDS 2000u		/* rounds of spinning after which it is a hang */
-#define EXTERNAL_WAIT_NS 500000000u	/* the world's chance before a time-out is let come, real ns */
+/* times in a row that all runnable threads were found spinning */
+#define HANG_ROUNDS 2000u
+/* real ns to wait for other processes before a virtual time-out expires */
+#define EXTERNAL_WAIT_NS 500000000u
 
 struct ctl ctl;
 
@@ -23,7 +27,10 @@ void ctl_reschedule_next_step(void)
 	ctl_fast_path_end();
 }
 
-/* So many steps without a question; one by one if each is to be looked at. */
+/*
+ * Lets the thread take `steps` steps without a question. With CTL_DEBUG or values each step comes
+ * to C.
+ */
 static void allow_steps(struct ctl_thread *t, uint64_t steps)
 {
 	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values)) {
@@ -116,7 +123,10 @@ static size_t collect_runnable(uint32_t *runnable)
 	return n;
 }
 
-/* Everybody who can run only goes in circles, for so many rounds at least. */
+/*
+ * Have all runnable threads been found spinning at least `rounds` times in a row, without
+ * progress?
+ */
 static bool all_spin(const uint32_t *runnable, size_t count, uint32_t rounds)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -143,7 +153,10 @@ static void deadlock(void)
 	ctl_fail(CTL_FAIL_DEADLOCK, NULL, NULL, NULL, NULL, "no thread can go on");
 }
 
-/* Lets the earliest time-out or timer come. False: there is none. */
+/*
+ * Advances virtual time to the next time-out or timer and lets it fire. Returns false if there is
+ * none.
+ */
 static bool advance_to_next_deadline(bool log)
 {
 	struct ctl_thread *t = thread_with_next_deadline();
@@ -160,7 +173,7 @@ static bool advance_to_next_deadline(bool log)
 	return t != NULL;
 }
 
-/* When the next time-out or timer comes; CTL_NEVER: there is none. */
+/* The virtual time of the next time-out or timer; CTL_NEVER: there is none. */
 static uint64_t next_deadline(void)
 {
 	struct ctl_thread *t = thread_with_next_deadline();
@@ -169,7 +182,10 @@ static uint64_t next_deadline(void)
 	return t && t->wait->deadline < timer ? t->wait->deadline : timer;
 }
 
-/* The world gets as much real time as is left on the virtual clock, within reason. */
+/*
+ * Real time to wait for other processes: the virtual time to the next deadline, EXTERNAL_WAIT_NS
+ * at most.
+ */
 static uint64_t external_wait_limit(void)
 {
 	uint64_t until = next_deadline();
@@ -178,7 +194,10 @@ static uint64_t external_wait_limit(void)
 	return until < EXTERNAL_WAIT_NS ? until : EXTERNAL_WAIT_NS;
 }
 
-/* Nobody can run: time passes, or the world moves, or it is over. */
+/*
+ * No thread is runnable: advances time, or waits for the kernel. Fails the run if neither can
+ * help.
+ */
 static void wait_until_some_can_run(void)
 {
 	if (!ctl_external_any_waiter()) {
@@ -191,7 +210,7 @@ static void wait_until_some_can_run(void)
 	}
 }
 
-/* A signal from outside reaches `t` here. */
+/* Delivers a signal from another process to `t` here and logs it. */
 static void accept_signal(struct ctl_thread *t, int number)
 {
 	ctl_turn_end(ctl.current);
@@ -199,7 +218,7 @@ static void accept_signal(struct ctl_thread *t, int number)
 	ctl_signal_accept(t, number);
 }
 
-/* To a replay that is the end; to who only begins with the plan, the end of that part. */
+/* A replay ends as diverged. A strategy that only begins with the plan drops the rest of it. */
 static bool cannot_follow(const char *text)
 {
 	if (is_exact())
@@ -208,7 +227,10 @@ static bool cannot_follow(const char *text)
 	return false;
 }
 
-/* What the plan has besides runs, and the world it waits for. True: something was done. */
+/*
+ * Executes the plan's next time-out or signal if it is due, or waits for a thread of the plan that
+ * waits for the kernel. Returns true if it did something.
+ */
 static bool follow_plan(void)
 {
 	const struct sched_turn *turn = exact_due(ctl.state, ctl.steps);
@@ -279,7 +301,10 @@ static size_t find_runnable(uint32_t *runnable)
 	}
 }
 
-/* A time-out that comes before it must: one time in 16; a search that tries all tries both. */
+/*
+ * With CTL_TIMEOUTS: lets the next time-out expire early with probability 1/16. A strategy that
+ * enumerates schedules decides between both cases.
+ */
 static void maybe_expire_early(void)
 {
 	const struct strategy *s = ctl.strategy;
@@ -331,7 +356,10 @@ static void check_limits(void)
 	}
 }
 
-/* The question. Returns when `t` is chosen; never, if it ended. */
+/*
+ * Asks the strategy and switches to its choice. Returns when `t` is chosen again; never, if t has
+ * ended.
+ */
 static void reschedule(struct ctl_thread *t, bool yields)
 {
 	struct ctl_thread *next;
@@ -359,7 +387,7 @@ void ctl_reschedule_ended(struct ctl_thread *t)
 	reschedule(t, false);
 }
 
-/* One that never stops by itself is no excuse for the others never to run. */
+/* Has the thread taken FAIRNESS_STEPS steps in a row? Then others go first once. */
 static bool exceeds_fairness_limit(struct ctl_thread *t)
 {
 	uint64_t since = t->fairness_from > t->turn_began ? t->fairness_from : t->turn_began;
@@ -370,7 +398,7 @@ static bool exceeds_fairness_limit(struct ctl_thread *t)
 	return true;
 }
 
-/* Stands before `w` until chosen and ready. */
+/* Stops at `w` until the thread is chosen and `w` is ready. */
 static void stop_at_point(struct ctl_thread *t, struct ctl_wait *w)
 {
 	bool yields = w->event.op == SCHED_OP_YIELD, timed = w->deadline != CTL_NEVER;
@@ -399,7 +427,10 @@ static void stop_at_point(struct ctl_thread *t, struct ctl_wait *w)
 	count_steps(t, 1);
 }
 
-/* Handlers run before what was waited for, which may be gone after them. */
+/*
+ * Runs due handlers before the thread returns from `w`, since they may invalidate what it waited
+ * for. Returns true if it must stop at `w` again.
+ */
 static bool handlers_ran(struct ctl_thread *t, const struct ctl_wait *w)
 {
 	if (likely(!ctl_signal_due(t)))

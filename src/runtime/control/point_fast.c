@@ -1,23 +1,23 @@
 /*
- * The short way: a point at which nothing is to be considered but who is next.
+ * The fast path: a scheduling point at which only the strategy has to be asked.
  *
- * Between two questions mostly nothing happens that concerns anybody but the
- * running thread: no time-out or timer comes, no signal is under way, nobody became
- * ready or blocked. Then who can run is known from before, and the question is the
- * strategy's alone. Whether it is so is found out on the long way (control.c), which
- * says up to which step it holds; whatever else may end it says ctl_stir().
+ * Mostly nothing happens between two points that matters to other threads: no deadline comes, no
+ * signal is pending, no thread becomes runnable or blocked. Then the set of runnable threads is
+ * known from the last point. The full path (point.c) finds out whether this holds and up to which
+ * step: ctl_fast_path_begin(). Whatever ends it earlier calls ctl_fast_path_end().
  *
- * The meaning of both ways is the same, step by step: a schedule found on the short
- * one replays on the long one, which alone checks, hashes and traces.
+ * Both paths have the same meaning, step by step. A schedule found on the fast path replays on the
+ * full path; only the full path checks, hashes and records.
  */
 #include "abi/mix.h"
 #include "runtime/control/context_switch.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-static struct sched_point fast_point;		/* what stays the same from point to point */
+/* the fields that stay the same from point to point */
+static struct sched_point fast_point;
 
-/* Steps until the virtual clock shows `when`, which is to come. */
+/* The number of steps until the virtual clock shows `when`, which is in the future. */
 static uint64_t steps_until(uint64_t when)
 {
 	return (when - ctl.now - 1) / CTL_STEP_NS + 1;
@@ -41,15 +41,18 @@ void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline
 	fast_point.yields = false;
 	fast_point.idle = 0;
 	ctl.fast_until = until;
-	/* A signal that came meanwhile found it too early to end. */
+	/*
+	 * A signal handler may have run before fast_until was set, and its ctl_fast_path_end() is
+	 * lost.
+	 */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (ctl_signal_any())
 		ctl_fast_path_end();
 }
 
 /*
- * In whole words: small stores followed by a load of them all, as compilers make for a
- * copy, wait until the stores are done.
+ * Stores size, op and pad as one word. Compilers copy an event with wide loads, which stall on
+ * preceding narrow stores to the same bytes.
  */
 static inline void store_event(struct sched_event *e, enum sched_op op, uint64_t object,
 			     uint64_t size, uint64_t site)
@@ -61,7 +64,7 @@ static inline void store_event(struct sched_event *e, enum sched_op op, uint64_t
 	__builtin_memcpy(&e->size, &rest, sizeof(rest));
 }
 
-/* The checks of stand() in control.c, on what changes from step to step. */
+/* The conditions of stop_at_point() in point.c that change from step to step. */
 static inline bool fast_path_applies(const struct ctl_thread *t, const struct snarlrt_tls *tls)
 {
 	return ctl.steps < ctl.fast_until && tls->cur == page_end() && t->processed == page_end() &&
@@ -83,7 +86,7 @@ static inline struct ctl_thread *choose_next(const struct ctl_thread *t)
 	return next;
 }
 
-/* As question() does it; without hashes. */
+/* Ends the turn and switches, as reschedule() in point.c does, but without hashes. */
 static inline void switch_to(struct ctl_thread *t, struct ctl_thread *next)
 {
 	struct ctl_report *r = &ctl.block->report;
@@ -97,7 +100,10 @@ static inline void switch_to(struct ctl_thread *t, struct ctl_thread *next)
 	context_jump_saved(t, next);
 }
 
-/* The thread goes on where something happened meanwhile, as from ctl_wait(). */
+/*
+ * Something happened while other threads ran: handles signals and cancellation, as ctl_wait()
+ * does.
+ */
 static __attribute__((noinline, cold)) void resume_after_change(struct ctl_thread *t)
 {
 	struct ctl_wait w = t->default_wait;
@@ -110,7 +116,7 @@ static inline __attribute__((always_inline)) void fast_step(struct ctl_thread *t
 {
 	struct ctl_thread *next;
 
-	context_save_fp_control(t);	/* takes a while, in which others can be done */
+	context_save_fp_control(t);	/* first, because it has a long latency */
 	store_event(&t->default_wait.event, op, object, size, site);
 	store_event(&ctl.pending[t->number], op, object, size, site);
 	t->wait = &t->default_wait;
@@ -134,7 +140,7 @@ bool ctl_step_fast(enum sched_op op, uint64_t object, uint64_t size, uint64_t si
 	return true;
 }
 
-/* The same as the long way, ctl_access_slow(), as far as it goes. */
+/* The fast path of ctl_access_slow(). */
 void ctl_access(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct ctl_thread *t = ctl.current;

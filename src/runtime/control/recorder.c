@@ -1,14 +1,13 @@
 /*
- * Recording under control: the same trace as in record mode, in the total order
- * of the run.
+ * Recording under control: the same trace as in mode record, in the total order of the run.
  *
- * Each thread has a ring beside its page. What the page holds goes to the ring
- * before anything else is noted, and at the latest when the thread stops, behind a
- * time stamp; since only one thread runs at a time, the stamps order everything.
- * While the ring is written to, it takes the page's place in thread-local storage.
+ * Each thread has a ring besides ctl_page. Records of the page are copied into the ring, after a
+ * time stamp, before any other event is recorded, and at the latest when the thread stops. Only
+ * one thread runs at a time, so the stamps order all events. While the ring is written to, it
+ * replaces the page in thread-local storage.
  *
- * Values: hooks come before the access. So what is read is in memory already, and
- * what is written is there when the thread comes back to us, before anybody else runs.
+ * Values: hooks are called before the access. The value of a read is in memory then. The value of
+ * a write is in memory when the thread next calls the runtime, before another thread runs.
  */
 #include <sys/uio.h>
 
@@ -18,7 +17,10 @@
 
 static struct trace_record *page_cur, *page_saved;
 
-/* Strictly growing over all threads; with room for `more` events, each one later than the one before. */
+/*
+ * A time that is later than all earlier ones of all threads. The next call leaves room for `more`
+ * events after it, each with a time of its own.
+ */
 static uint64_t next_time(struct snarlrt_thread *self, uint64_t more)
 {
 	static uint64_t last;
@@ -51,7 +53,7 @@ static void ring_leave(struct ctl_thread *t)
 	tls->busy = 0;
 }
 
-/* Of memory that may be gone, or never was there. */
+/* Reads memory of the program that may be unmapped. */
 static bool read_memory(uint64_t addr, void *to, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)addr, size };
@@ -78,9 +80,9 @@ void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2)
 	ring_leave(t);
 }
 
-/* A write that was let happen. */
+/* The write of the current thread whose value is not recorded yet. */
 static struct {
-	struct ctl_thread *thread;	/* NULL: none */
+	struct ctl_thread *thread;	/* NULL: there is none */
 	uint64_t addr;
 	unsigned log2;
 } pending_write;
@@ -92,7 +94,7 @@ void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2)
 	pending_write.log2 = log2;
 }
 
-/* Its value goes before whatever else is told. */
+/* Records the value of the last write. Called before anything else is recorded. */
 static void emit_pending_write(void)
 {
 	struct ctl_thread *t = pending_write.thread;
@@ -110,13 +112,15 @@ void ctl_trace_crash(uint64_t addr)
 	emit_pending_write();
 }
 
-/* Takes the place of the call stack's set-up too, so it comes before that. */
+/* Also sets up a call stack in thread-local storage; thread_attach() replaces it afterwards. */
 void ctl_trace_attach(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct trace_record *cur = tls->cur;
 	uint32_t parent = t->number ? t->parent + 1 : 0;
-	/* Asked for it, libc would allocate, and the run be another than without a trace. */
+	/*
+	 * Not asked of libc: it would allocate, and the run would differ from one without a trace.
+	 */
 	struct snarlrt_stack stack = { snarlrt.main_stack_low, snarlrt.main_stack_high };
 
 	if (t->stack)
@@ -163,7 +167,7 @@ void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_
 	ring_leave(t);
 }
 
-/* A call that the trace knows of returned. */
+/* A recorded call returns. */
 void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
@@ -181,7 +185,7 @@ void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 	ring_leave(t);
 }
 
-/* All rings, by whoever is the last to run. */
+/* Flushes the rings of all threads, from the last thread that runs. */
 void ctl_trace_finish(int status)
 {
 	emit_pending_write();

@@ -1,8 +1,10 @@
 /*
- * Control takes main's place: constructors have run, nothing of the program's
- * own has. Here the fork server waits, and main gets a stack and arguments at
- * addresses that do not depend on the environment, whose size moves the kernel's.
- * The variables get such ones, too: those that the tool puts first stay where they are.
+ * The start of main under control: interposes __libc_start_main().
+ *
+ * Constructors have run, the program's own code has not. The fork server stands here. main gets a
+ * stack, and copies of arguments and environment, at fixed addresses: the kernel places them
+ * depending on the size of the environment. Variables that the tool puts first keep their
+ * addresses whatever follows them.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +25,7 @@ static struct {
 	char **argv, **envp;
 } program;
 
-/* The texts first, so that their places depend on nothing behind them. */
+/* Texts come before the array, so that the address of each depends only on the ones before it. */
 static char **copy_list(uint64_t at, char **list)
 {
 	size_t count = 0, bytes = 0;
@@ -69,7 +71,10 @@ static int controlled_main(int argc, char **argv, char **envp)
 		ctl_unsupported("the address space for main's stack is taken");
 	snarlrt.main_stack_low = (uint64_t)stack;
 	snarlrt.main_stack_high = (uint64_t)stack + MAIN_STACK_BYTES;
-	/* Written to before the fork, so that the run's first write is its first fault there. */
+	/*
+	 * Touches the shadow page before the fork: the run's first write to the stack costs no
+	 * fault for it then.
+	 */
 	*(volatile uint16_t *)shadow_of((uint64_t)stack + MAIN_STACK_BYTES - 64) = 0;
 	if (ctl.server >= 0)
 		ctl_serve();

@@ -1,14 +1,13 @@
 /*
- * Steps: what a thread under control did since it was let go.
+ * Steps: counts and processes what a thread under control did since it was chosen.
  *
- * Steps that need no question are counted by the ring itself: tls.cur is put so
- * that it reaches the end of the page after as many inlined appends as
- * the thread may take steps; there the access comes to C. So a step without a
- * question costs what an append costs. The page is read (hash, trace, spinning)
- * when it is full or the thread stops.
+ * Steps that need no question are counted by the ring itself. tls.cur is set so that it reaches
+ * the end of ctl_page after as many inlined appends as the thread may take steps. The access after
+ * those calls C. A step without a question thus costs one append. The page is processed (hash,
+ * trace, spinning) when it is full or the thread stops.
  *
- * Spinning: a thread whose last events changed nothing, and were the same few,
- * lets others go first (control.c).
+ * Spinning: a thread whose last SPIN_EVENTS events changed nothing, and were the same few, lets
+ * other threads go first (point.c).
  */
 #include "runtime/control/step.h"
 
@@ -16,7 +15,10 @@
 
 struct trace_record ctl_page[PAGE_RECORDS] __attribute__((aligned(4096)));
 
-/* An event that changed nothing; the same few again and again are a circle. False: they differ. */
+/*
+ * The thread executed an event that changed nothing. Eight different ones since the last change
+ * are a loop if no ninth comes. Returns false if this is the ninth: the thread does not spin.
+ */
 static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site)
 {
 	uint64_t key = object ^ site << 20;
@@ -35,7 +37,7 @@ static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site
 	return true;
 }
 
-/* Plain accesses of the page since it was granted. */
+/* Processes plain accesses of the page that are not processed yet. */
 static void process_page(struct ctl_thread *t, const struct trace_record *r, uint64_t count)
 {
 	bool wrote = false;
@@ -63,7 +65,8 @@ void ctl_account(struct ctl_thread *t)
 	if (!count)
 		return;
 	count_steps(t, count);
-	t->processed += count;	/* before: a divergence found there ends the run, which accounts */
+	/* must come first: process_page() may end the run, which accounts again */
+	t->processed += count;
 	process_page(t, t->processed - count, count);
 }
 
@@ -98,7 +101,7 @@ void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
 {
 	bool reads = is_read(site);
 
-	if (!known_shared(addr, size))	/* freed meanwhile? */
+	if (!known_shared(addr, size))	/* the block may have been freed while other threads ran */
 		ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK));
 	if (reads)
 		changed_nothing(ctl.current, addr, site);
@@ -119,7 +122,7 @@ void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site)
 	    !ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK)))
 		return;
 	if (!tls->cur)
-		tls->cur = tls->saved;	/* taken away by a call, so that it be told */
+		tls->cur = tls->saved;	/* NULL because calls must be recorded first */
 	ctl_step(reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, size, site & TRACE_ADDR_MASK);
 	ctl_accessed(addr, size, site);
 }
@@ -150,7 +153,10 @@ static uint64_t value_at(const volatile void *addr, unsigned log2)
 	return *(const volatile uint64_t *)addr;
 }
 
-/* `value` is what a read-modify-write found; one that leaves it so changed nothing. */
+/*
+ * `value` is what an atomic read-modify-write found in memory. If it is still there, nothing
+ * changed.
+ */
 void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_order,
 		     const volatile void *addr, uint64_t value, const void *pc)
 {
@@ -170,14 +176,14 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 					  TRACE_SITE(kind, detail, pc) };
 
 		emit_event(&r, value);
-		/* The event has the old value, and of 16 bytes only half. */
+		/* The record has the old value, and only half of a 16-byte value. */
 		if (ctl.values && (log2 == 4 || (atomic_op(kind) == SCHED_OP_UPDATE &&
 						 kind != TRACE_ATOMIC_CAS_FAIL)))
 			ctl_trace_read(t, object, log2);
 	}
 }
 
-/* Locking, looking and unlocking again and again is going in circles, too. */
+/* Operations that a polling loop repeats, such as lock, look, unlock, count as changing nothing. */
 static bool is_polling(enum trace_kind kind)
 {
 	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE | ROLE_NOTIFY) || kind == TRACE_YIELD ||
@@ -190,16 +196,17 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 	if (!ctl_on())
 		return;
 	if (ctl_records() || ctl.flags & CTL_OBSERVE)
-		ctl_account(ctl.current);	/* what came before goes first */
+		ctl_account(ctl.current);	/* earlier accesses go first */
 	if (result != 0 || is_polling(kind))
 		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
 	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
 		changed_something(ctl.current);
-	/* The end of the process is told only to a trace. */
+	/* Only traces have the end of the process. */
 	if (ctl.flags & CTL_OBSERVE && kind != TRACE_EXIT && kind != TRACE_EXEC)
 		ctl_observe_event((uint64_t)(uintptr_t)object,
 			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
-	if (ctl_records() && kind != TRACE_THREAD_START) {	/* that one is told on attaching */
+	/* ctl_trace_attach() records thread starts */
+	if (ctl_records() && kind != TRACE_THREAD_START) {
 		struct trace_record r = {
 			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			TRACE_SITE(kind, detail, pc),

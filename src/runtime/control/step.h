@@ -1,6 +1,6 @@
 /*
- * Between control.c, which asks who is next, and control_step.c, which counts and
- * looks at what happened.
+ * Steps of threads under control: the interface between scheduling points (point.c, point_fast.c)
+ * and the counting and processing of what a thread did (step.c).
  */
 #ifndef RUNTIME_CONTROL_STEP_H
 #define RUNTIME_CONTROL_STEP_H
@@ -12,8 +12,9 @@
 #define PAGE_RECORDS 256u
 
 /*
- * One page for all: it is read before another thread goes on. 4096-aligned, because
- * that is how the hooks know its end.
+ * Buffer of records for the running thread, which the hooks append to. All threads share it, since
+ * it is processed before another thread runs. Its end is aligned to 4096: that is how the hooks
+ * recognise it.
  */
 extern SNARLRT_HIDDEN struct trace_record ctl_page[PAGE_RECORDS];
 
@@ -56,25 +57,28 @@ static inline bool is_read(uint64_t site)
 	return kind == TRACE_READ || kind == TRACE_READ_RANGE;
 }
 
-/* All of it is shared and alive: the common case of what ctl_touch() finds. */
+/* Are all bytes in one granule that is shared and not freed? The common case of ctl_touch(). */
 static inline bool known_shared(uint64_t addr, uint64_t size)
 {
 	return (addr & 7) + size <= 8 && !(addr >> SHADOW_USER_BITS) &&
 	       *shadow_of(addr) == SHADOW_SHARED;
 }
 
-/* What is in the page, if anything. */
+/* Counts and processes the records that the thread has appended to the page. */
 static inline void account_page(struct ctl_thread *t)
 {
 	if (page_cursor(t) != t->processed)
 		ctl_account(t);
 }
 
-#define SPIN_EVENTS 64u		/* events without change that count as spinning */
-#define FAIRNESS_STEPS 100000u		/* steps in a row after which a thread lets others go first */
-#define TIME_PASSES_ROUNDS 8u		/* rounds of spinning after which time passes */
+/* events in a row without a change after which a thread counts as spinning */
+#define SPIN_EVENTS 64u
+/* steps in a row after which other threads are preferred: a busy thread must not starve them */
+#define FAIRNESS_STEPS 100000u
+/* times in a row that all runnable threads were found spinning after which time advances */
+#define TIME_PASSES_ROUNDS 8u
 
-/* Since the last time it said so. */
+/* Has the thread spun for SPIN_EVENTS since this function last returned true? */
 static inline bool is_spinning(struct ctl_thread *t)
 {
 	if (likely(t->unchanged_events < SPIN_EVENTS))
@@ -85,19 +89,22 @@ static inline bool is_spinning(struct ctl_thread *t)
 	return true;
 }
 
-/* Following an exact schedule? */
+/* Is the strategy `exact`, which replays a schedule? */
 static inline bool is_exact(void)
 {
 	return ctl.strategy == &strategy_exact;
 }
 
-/* … or for now one that another strategy begins with? */
+/*
+ * Does the strategy follow the turns of a plan at present? True also for strategies that follow
+ * one first and search afterwards.
+ */
 static inline bool is_following(void)
 {
 	return ctl.strategy->follows && !exact_done(ctl.state);
 }
 
-/* control.c: on from where it stood, after handlers and cancellation. */
+/* point.c: the thread was chosen at `w`. Runs due signal handlers and acts on cancellation. */
 SNARLRT_HIDDEN void ctl_resume(struct ctl_thread *t, struct ctl_wait *w);
 
 static inline void changed_something(struct ctl_thread *t)
@@ -107,17 +114,21 @@ static inline void changed_something(struct ctl_thread *t)
 	ctl.progress++;
 }
 
-/* control_step.c: a visible access on the long way; what is to be done when it was let happen. */
+/*
+ * step.c: a visible access on the full path; and what follows every access once its thread was
+ * chosen.
+ */
 SNARLRT_HIDDEN void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site);
 SNARLRT_HIDDEN void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site);
 
 /*
- * control_quick.c. Said on the long way, when all that is at hand was done: who can run is
- * in *point, and the clock's next event is at `next_time` or CTL_NEVER.
+ * point_fast.c. The full path calls it when nothing but the strategy's choice is left to do.
+ * *point has the runnable threads; `next_deadline` is the clock's next time-out or timer, or
+ * CTL_NEVER.
  */
 SNARLRT_HIDDEN void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline);
 
-/* A point before something that is always possible. False: go the long way. */
+/* The fast path of ctl_step(). Returns false if the full path must be taken. */
 SNARLRT_HIDDEN bool ctl_step_fast(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
 
 static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint64_t steps,
@@ -136,25 +147,25 @@ static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint6
 	b->report.turns = ctl.turn_words;
 }
 
-/* control_turn.c: the end of a turn, and whether the run is still the plan's. */
+/* turn_log.c: the end of a turn; the run is found to differ from the plan. */
 SNARLRT_HIDDEN void ctl_turn_end(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_diverged(const char *text);
 
 /*
- * control_debug.c, only with CTL_DEBUG: `t` is about to do what it stood before; `from` stops
- * and `to` goes on.
+ * debugger.c, only with CTL_DEBUG: `t` is about to execute the event of `w`; `from` stops and `to`
+ * goes on.
  */
 SNARLRT_HIDDEN void snarlrt_debug_step(struct ctl_thread *t, const struct ctl_wait *w);
 SNARLRT_HIDDEN void snarlrt_debug_here(struct ctl_thread *t, const struct ctl_wait *w);
 SNARLRT_HIDDEN void snarlrt_debug_switch(struct ctl_thread *from, struct ctl_thread *to);
 extern SNARLRT_HIDDEN uint64_t snarlrt_debug_site;
 
-#define CTL_OBSERVE (CTL_HASH | CTL_DEPENDS)	/* every event is looked at */
+#define CTL_OBSERVE (CTL_HASH | CTL_DEPENDS)	/* the request needs every event */
 
-/* With CTL_LOOK: an event of the current thread. */
+/* With CTL_OBSERVE: hashes or compares an event of the current thread. */
 SNARLRT_HIDDEN void ctl_observe_event(uint64_t object, uint64_t site, uint64_t value);
 
-/* control_depends.c, with CTL_DEPENDS: the same, and the beginning of a run. */
+/* dependencies.c, only with CTL_DEPENDS: an event of the current thread; the beginning of a run. */
 SNARLRT_HIDDEN void ctl_depends_event(uint64_t object, uint64_t site);
 SNARLRT_HIDDEN void ctl_depends_begin(void);
 

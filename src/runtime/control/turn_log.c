@@ -1,6 +1,6 @@
 /*
- * The end of a turn goes into the turn log; and, following an exact schedule, is the run
- * still the plan's?
+ * The turn log: writes a record at the end of each turn. When an exact schedule is replayed it
+ * compares the run's events with the plan.
  */
 #include "abi/mix.h"
 #include "runtime/control/step.h"
@@ -23,8 +23,8 @@ void ctl_diverged(const char *text)
 }
 
 /*
- * One byte is enough to see the first event that differs 255 times in 256; the
- * hash of the turn sees the rest.
+ * Stores one check byte per event. One byte shows the first event that differs from the plan with
+ * probability 255/256; the turn's hash shows any other.
  */
 static void check_event(uint8_t check, uint64_t object, uint64_t site)
 {
@@ -47,7 +47,7 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 	ctl_diverged("an event is not the schedule's");
 }
 
-/* Into the hash and against the plan. */
+/* Adds an event to the turn's hash and compares its check byte with the plan. */
 static void hash_event(uint64_t object, uint64_t site, uint64_t value)
 {
 	uint64_t h = (mix_spread(object) ^ site) * MIX_FACTOR ^ value;

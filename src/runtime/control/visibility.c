@@ -1,21 +1,24 @@
 /*
- * Which accesses are visible under control.
+ * Visibility: which accesses are scheduling points under control.
  *
- * The shadow words are those of rt.h, with other rules: the first to touch a
- * granule owns it at once for good (id * 2 + 1, nothing is noted of it); once a
- * second thread comes it is shared and stays so, even if the memory is freed:
- * what was shared at an address in an earlier run is visible from the start in a
- * later one (the block lists it), so that the steps before a second thread came
- * can be scheduled too.
+ * The shadow words are those of abi/layout.h, with other rules than in mode record. The first
+ * thread to touch a granule owns it: the word becomes id * 2 + 1, and its accesses are no steps.
+ * When a second thread touches the granule it becomes shared. It stays shared even if the memory
+ * is freed. The block lists the granules that were shared in earlier runs, and these are visible
+ * from the start. So the steps before the second thread came can be scheduled, too.
  */
 #include "runtime/control/control.h"
 #include "runtime/core/sys.h"
 
-/* Freed. Even, so nobody's own value; the second keeps in mind that it was shared. */
+/*
+ * Shadow words of freed memory and red zones. They are even, so no thread owns them. POISON_SHARED
+ * becomes shared again when the memory is reused.
+ */
 #define POISON 2u
 #define POISON_SHARED 4u
 
-#define FREED_SCAN_BYTES 4096u	/* bytes; what threads share is seldom larger */
+/* bytes of a freed block that are scanned: shared structures are seldom larger */
+#define FREED_SCAN_BYTES 4096u
 
 static void list_as_shared(uint64_t granule)
 {
@@ -72,7 +75,10 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 	s = shadow_of(addr);
 	end = shadow_of(addr + (size < FREED_SCAN_BYTES ? size : FREED_SCAN_BYTES) - 1);
 	for (; s <= end; s++) {
-		/* Four at a time where nobody else was, the common case. */
+		/*
+		 * Four words at a time where no other thread has touched the memory, the common
+		 * case.
+		 */
 		if (!((uintptr_t)s & 7) && s + 3 <= end &&
 		    (*(uint64_t *)s == 0 || *(uint64_t *)s == own * SHADOW_FOUR)) {
 			s += 3;
@@ -85,10 +91,11 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 	}
 }
 
-/* None of the four words is SHADOW_SHARED or POISON_SHARED; may say no too often. */
+/* Is none of the four words SHADOW_SHARED or POISON_SHARED? A wrong "no" is possible. */
 static inline bool four_unshared(uint64_t four)
 {
-	uint64_t not_shared = four + SHADOW_FOUR;	/* a word of all ones becomes 0 (with a carry) */
+	/* a word of all ones becomes 0, with a carry */
+	uint64_t not_shared = four + SHADOW_FOUR;
 	uint64_t not_poison = four ^ POISON_SHARED * SHADOW_FOUR;
 
 	return !((not_shared - SHADOW_FOUR) & ~not_shared & SHADOW_FOUR << 15) &&
@@ -107,7 +114,7 @@ static void reset_shadow(uint64_t addr, uint64_t size, uint16_t when_private, ui
 		uint64_t *four = (uint64_t *)s;
 		uint16_t to;
 
-		/* Four at a time where all are private, the common case. */
+		/* Four words at a time where none is shared, the common case. */
 		if (!((uintptr_t)s & 7) && s + 3 <= end && four_unshared(*four)) {
 			if (*four != when_private * SHADOW_FOUR)
 				*four = when_private * SHADOW_FOUR;
@@ -115,7 +122,7 @@ static void reset_shadow(uint64_t addr, uint64_t size, uint16_t when_private, ui
 			continue;
 		}
 		to = *s == SHADOW_SHARED || *s == POISON_SHARED ? when_shared : when_private;
-		if (*s != to)		/* pages nobody touched stay untouched */
+		if (*s != to)		/* keeps untouched shadow pages unmapped */
 			*s = to;
 		s++;
 	}

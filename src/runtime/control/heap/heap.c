@@ -1,9 +1,9 @@
 /*
- * The allocator of control mode; control_heap.h says what it promises.
+ * The allocator of control mode: blocks, poison, reports of misuse. heap.h is its contract, slot.c
+ * provides the memory.
  *
- * Poison: heads, the bytes behind a block, and freed blocks; of one over a
- * megabyte the first megabyte, the rest goes back to the kernel and cannot be
- * accessed at all.
+ * Poisoned are headers, red zones, and freed blocks. Of a freed block over a megabyte the first
+ * megabyte is poisoned; the other pages go back to the kernel and become inaccessible.
  */
 #include <errno.h>
 #include <link.h>
@@ -14,9 +14,9 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
-#define REDZONE 256ull	/* bytes poisoned behind a block, if its slot has them */
+#define REDZONE 256ull	/* bytes poisoned behind a block, at most; fewer if its slot ends before */
 
-/* Who asks? Before main it is main, too. */
+/* The number of the thread whose region serves the call. Before main this is main's. */
 static inline uint32_t caller_number(void)
 {
 	const struct ctl_thread *t = ctl.current;
@@ -34,7 +34,10 @@ static void poison_range(uint64_t from, uint64_t to)
 		ctl_poison(from, to - from);
 }
 
-/* The bytes behind; only whole granules, the last one of the block is shared with them. */
+/*
+ * Poisons the slot's bytes behind the block, in whole granules. The rest of the block's last
+ * granule stays accessible.
+ */
 static void poison_redzone(const struct slot_block *b)
 {
 	uint64_t from = slot_round(slot_user(b) + b->size, 8), to = slot_end(b);
@@ -42,7 +45,10 @@ static void poison_redzone(const struct slot_block *b)
 	poison_range(from, to - from < REDZONE ? to : from + REDZONE);
 }
 
-/* A slot used before: its memory is accessible, unpoisoned and, if asked for, zero again. */
+/*
+ * The slot held a block before: makes its memory accessible, unpoisoned and, if `zero`, zero
+ * again.
+ */
 static void reuse_slot(const struct slot_block *old, uint64_t start, uint64_t size, bool zero)
 {
 	uint64_t low, high, end = start + size;
@@ -61,7 +67,9 @@ static void reuse_slot(const struct slot_block *old, uint64_t start, uint64_t si
 	ctl_unpoison(start, slot_round(size, 8));
 }
 
-/* The block does not begin where its slot does. */
+/*
+ * The block begins behind its slot's start: writes a short header there, which leads to the block.
+ */
 static void write_slot_prefix(uint64_t slot, uint64_t start, uint32_t class)
 {
 	poison_range(start - slot > REDZONE ? start - REDZONE : slot, start);
@@ -149,7 +157,7 @@ static void block_free(struct slot_block *b, uint32_t number, const void *pc)
 
 static bool from_libc(const void *pc)
 {
-	(void)pc;	/* its code is mixed with the program's */
+	(void)pc;	/* libc's code is linked with the program's */
 	return false;
 }
 
@@ -157,7 +165,7 @@ static bool from_libc(const void *pc)
 
 static struct {
 	bool known;
-	uint64_t low[2], high[2];	/* libc's code and the loader's */
+	uint64_t low[2], high[2];	/* code of [0] libc and [1] the loader */
 } libc;
 
 static int find_libc(struct dl_phdr_info *info, size_t size, void *unused)
@@ -197,7 +205,7 @@ static bool from_libc(const void *pc)
 
 #endif
 
-/* Others may come before: so a use of the block can be on either side of its end. */
+/* A scheduling point before the free, so that a use of the block can come before or after it. */
 static void free_point(const void *p, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_WRITE, p, NULL, pc);
@@ -222,7 +230,10 @@ static void info_of(const struct slot_block *b, struct ctl_heap_info *out)
 	};
 }
 
-/* What is to be freed, after the point; NULL: reported. */
+/*
+ * Makes the point and returns the block to be freed. NULL: there is none, and the misuse was
+ * reported.
+ */
 static struct slot_block *block_to_free(void *p, uint32_t number, const void *pc)
 {
 	const struct slot_block *wrong;
@@ -255,7 +266,7 @@ void ctl_heap_free(void *p, const void *pc)
 	block_free(b, number, pc);
 }
 
-/* The slot has the room, and would not be mostly waste. */
+/* Has the slot room for `size`, and would the block use at least half of it? */
 static bool fits_in_place(const struct slot_block *b, size_t size)
 {
 	uint64_t room = slot_end(b) - slot_user(b);

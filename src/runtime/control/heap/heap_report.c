@@ -1,6 +1,6 @@
 /*
- * What is said of a heap that is used wrongly: use after free, double free, free of
- * what is no block, an access beside a block.
+ * Messages about heap misuse: use after free, double free, free of a pointer that is no block,
+ * access beside a block.
  */
 #include "runtime/control/heap/heap.h"
 
@@ -28,7 +28,7 @@ static void put_number(struct message *l, uint64_t n)
 	put(l, p);
 }
 
-/* 0.2.1: its place in the creation tree, as everywhere. */
+/* The thread's path, such as 0.2.1. */
 static void put_path(struct message *l, uint32_t number)
 {
 	const struct ctl_thread *t = number < ctl.count ? ctl.threads[number] : NULL;
@@ -88,7 +88,7 @@ void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *p
 		return;
 	if (!b.freed && addr >= b.start && addr - b.start <= b.size &&
 	    size <= b.size - (addr - b.start))
-		return;		/* in bounds, whatever the poison says */
+		return;		/* in bounds: the block's last granule may be poisoned in part */
 	if (!b.freed && ctl.flags & CTL_IGNORE_MISUSE)
 		return;
 	put(&l, b.freed ? "use after free: " : "heap overflow: ");

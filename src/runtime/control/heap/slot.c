@@ -1,11 +1,11 @@
 /*
- * Where slots come from, and where freed ones wait.
+ * Slots: where their memory comes from, and the quarantine of freed blocks.
  *
- * A part of the heap (a thread's) has two areas: a megabyte near those of the
- * others, so that a short run touches few pages and page tables, and gigabytes. Slots
- * over 32 MB are in one part of their own for all.
+ * Each thread has a region of two areas. The compact area is one megabyte next to the other
+ * threads' compact areas: a short run touches few pages and page tables. The bulk area is 16 GB.
+ * Slots over 32 MB come from one region for all threads.
  *
- * The lock is for threads outside control alone; the program's come one at a time.
+ * The lock is for uncontrolled threads: only one controlled thread runs at a time.
  */
 #include <sys/mman.h>
 
@@ -15,12 +15,12 @@
 #define REGIONS (CTL_HEAP_UNCONTROLLED + 1)
 #define HUGE_REGION REGIONS
 #define COMPACT_BYTES (1ull << 20)
-#define COMPACT_SLOT_MAX (64ull << 10)		/* larger ones go far at once */
+#define COMPACT_SLOT_MAX (64ull << 10)		/* larger slots come from the bulk area */
 #define BULK_BYTES (16ull << 30)
 #define HUGE_BYTES (8ull << 40)
-#define MAP_BYTES (64ull << 20)		/* of address space, asked of the kernel */
-#define CLASSES 96u			/* to 32 MB */
-#define ALL_CLASSES 156u		/* to 1 TB */
+#define MAP_BYTES (64ull << 20)		/* of address space mapped at a time */
+#define CLASSES 96u			/* of slots up to 32 MB */
+#define ALL_CLASSES 156u		/* of slots up to 1 TB */
 #define QUARANTINE_BYTES (64ull << 20)
 #define QUARANTINE_BLOCKS (256u << 10)
 
@@ -28,19 +28,21 @@ _Static_assert((REGIONS + 1) * BULK_BYTES + HUGE_BYTES == CTL_HEAP_SPAN, "contro
 _Static_assert(REGIONS * COMPACT_BYTES <= BULK_BYTES, "the near areas are where part -1 would be");
 
 struct area {
-	uint64_t start, at, mapped, end;	/* slots lie in [start, at) */
+	/* slots lie in [start, at); [at, mapped) is mapped */
+	uint64_t start, at, mapped, end;
 };
 
 struct region {
 	struct area compact, bulk;
-	struct slot_block *free[CLASSES];	/* the huge part: of class - CLASSES */
-	uint32_t order;			/* allocations of this thread */
+	/* free list of each class; in HUGE_REGION, of class - CLASSES */
+	struct slot_block *free[CLASSES];
+	uint32_t order;			/* number of allocations so far */
 };
 
 static struct {
 	struct snarlrt_lock lock;
 	bool ready;
-	struct slot_block *first, *last;	/* the queue of freed blocks */
+	struct slot_block *first, *last;	/* the quarantine, oldest block first */
 	uint64_t quarantined_bytes, quarantined_blocks;
 	struct region region[REGIONS + 1];
 } heap SNARLRT_BIG __attribute__((aligned(4096)));
@@ -62,7 +64,7 @@ static bool map_at(uint64_t at, uint64_t size, int flags)
 
 	if (got == (void *)at)
 		return true;
-	if (!sys_failed(got))	/* a kernel that does not know NOREPLACE */
+	if (!sys_failed(got))	/* kernels before 4.17 ignore MAP_FIXED_NOREPLACE */
 		sys_call(SYS_munmap, got, size, 0);
 	return false;
 }
@@ -93,7 +95,7 @@ static struct region *region_open(uint32_t n)
 	return p;
 }
 
-/* Where addr is, if slots are there at all; *part is whose. */
+/* The area with slots that `addr` lies in, or NULL; *region is its owner. */
 static struct area *area_of(uint64_t addr, uint32_t *region)
 {
 	uint64_t at = addr - CTL_HEAP_BASE;
@@ -114,8 +116,9 @@ static inline struct slot_block **list_of(struct region *p, uint32_t class)
 }
 
 /*
- * A new slot. The head of the next one is poisoned already, so that even the last
- * block has a fence. Huge ones count as memory used, so the kernel can refuse them.
+ * Takes a new slot from the end of the area. Poisons the header of the slot to come, so that the
+ * last block has a red zone, too. Huge slots are mapped without MAP_NORESERVE: the kernel can
+ * refuse them.
  */
 static struct slot_block *carve(struct region *p, uint32_t class)
 {
@@ -188,7 +191,10 @@ static inline uint64_t quarantine_bytes(const struct slot_block *b)
 	return slot_unmapped_range(b, &low, &high) ? SLOT_RETAINED : slot_end(b) - slot_start(b);
 }
 
-/* Back to whose it is, by its address: another thread may have resized it. */
+/*
+ * Adds the slot to the free list of the region that it lies in: a thread may free another thread's
+ * block.
+ */
 static void add_to_free_list(struct slot_block *b)
 {
 	struct slot_block **list;
@@ -201,7 +207,7 @@ static void add_to_free_list(struct slot_block *b)
 	*list = b;
 }
 
-/* At the end of the queue; what comes out at its front may be used again. */
+/* Adds a freed block to the quarantine and releases the oldest ones beyond its limits. */
 static void quarantine_add(struct slot_block *b)
 {
 	b->next = NULL;
@@ -224,7 +230,10 @@ static void quarantine_add(struct slot_block *b)
 	}
 }
 
-/* Threads outside keep what is theirs, and lose the rest: see control_heap.h. */
+/*
+ * Host threads free into their own region; blocks of other regions are lost then (heap.h says
+ * why).
+ */
 void slot_free(struct slot_block *b, uint32_t number, const void *pc)
 {
 	uint32_t region;
@@ -250,7 +259,7 @@ struct slot_block *slot_at(const void *p)
 	return slot_has_state(b, SLOT_LIVE) || slot_has_state(b, SLOT_FREED) ? b : NULL;
 }
 
-/* Of two neighbours, addr being between them. */
+/* The better match for `addr`, which lies between two blocks. */
 static const struct slot_block *nearer(const struct slot_block *before,
 				       const struct slot_block *after, uint64_t addr)
 {
@@ -277,7 +286,7 @@ const struct slot_block *slot_find(uint64_t addr)
 		b = (const struct slot_block *)(at + slot->shift * SLOT_ALIGN);
 		at += SLOT_HEADER + slot_class_bytes(slot->class);
 	}
-	if (addr >= slot_end(b))	/* behind the last one */
+	if (addr >= slot_end(b))	/* in the red zone behind the last block */
 		return b;
 	return addr < slot_user(b) ? nearer(before, b, addr) : b;
 }

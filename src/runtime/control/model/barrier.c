@@ -1,17 +1,17 @@
 /*
- * Barriers, with libc's own numbers, which only grow: how many came, how many
- * of these were let through, how many of those have left. The thread that
- * completes a round is the serial one.
+ * Barriers. The state has the layout of libc's barrier, whose numbers only grow: threads that
+ * arrived, threads that were released, threads that have left. The last thread of a round to
+ * arrive is the serial one.
  *
- * To come is one step, to leave is another; as in libc, destroying waits for
- * those that are on their way out.
+ * Arriving is one step, leaving another. Destroying waits for threads that are still leaving, as
+ * in libc.
  */
 #include "runtime/control/model/models.h"
 
 struct barrier {
 	uint32_t arrived;
 	uint32_t released;
-	uint32_t count;		/* set by the real init */
+	uint32_t count;		/* threads in a round; set by the real init */
 	uint32_t shared;
 	uint32_t departed;
 };
@@ -23,7 +23,10 @@ static inline struct barrier *state_of(const struct ctl_wait *w)
 	return (struct barrier *)(uintptr_t)w->event.object;
 }
 
-/* w->arg: the place in the round, counted as `came` is; later rounds are later. */
+/*
+ * w->arg is the thread's own value of `arrived`. It is released when `released` is larger, modulo
+ * 2^32.
+ */
 static bool is_released(const struct ctl_wait *w)
 {
 	return (int32_t)(state_of(w)->released - (uint32_t)(uintptr_t)w->arg) > 0;
@@ -42,7 +45,7 @@ static bool check_usable(const struct barrier *b, const void *pc)
 	return false;
 }
 
-/* True: this one completes the round. */
+/* Returns true if the thread completes the round. */
 static bool arrive(struct barrier *b, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, b, is_released, pc);

@@ -1,11 +1,10 @@
 /*
- * Calls that may block half-way, done in pieces that do not.
+ * Calls that may block half-way, made in pieces that do not block.
  *
- * A blocking write of more than there is room for blocks with a part of it
- * written. Pipes take PIPE_BUF bytes whenever poll() finds them writable, so
- * that is the piece; each has its point, whatever the descriptor is, because
- * output that went into a pipe in one run may go to a terminal in the next.
- * Sockets have MSG_DONTWAIT. Others are written at once.
+ * A blocking write of more bytes than there is room for blocks after it has written a part. Pipes
+ * take PIPE_BUF bytes whenever poll() finds them writable, so a piece has that size. Each piece
+ * has a point, whatever the descriptor is: output that goes to a pipe in one run may go to a
+ * terminal in the next. Sockets are written with MSG_DONTWAIT. Regular files are written at once.
  */
 #include <limits.h>
 #include <sys/stat.h>
@@ -20,7 +19,7 @@ static bool nonblocking(int fd)
 	return flags < 0 || flags & O_NONBLOCK;
 }
 
-/* In kernel form; fstat() needs nothing else from us than not to be seen. */
+/* The S_IFMT bits of the file. Called hidden from recording, fstat() needs no real function. */
 static mode_t type_of(int fd)
 {
 	struct stat st;
@@ -31,7 +30,7 @@ static mode_t type_of(int fd)
 	return type;
 }
 
-/* SO_RCVTIMEO, SO_SNDTIMEO */
+/* The time-out that SO_RCVTIMEO or SO_SNDTIMEO sets. */
 static uint64_t socket_deadline(int fd, short events)
 {
 	struct timeval limit = { 0 };
@@ -93,7 +92,10 @@ static size_t total_of(const struct iovec *v, size_t count)
 	return n;
 }
 
-/* Writes v[0..count), of which nothing is empty, piece by piece. */
+/*
+ * Writes v[0..count), whose elements are not empty, in pieces. Without `really` it makes the
+ * points only.
+ */
 static ssize_t write_pieces(struct snarlrt_call *c, int fd, const struct iovec *v, size_t count,
 			    bool really)
 {
@@ -139,7 +141,7 @@ ssize_t ctl_call_write(struct snarlrt_call *c, int fd, const struct iovec *v, si
 	return REAL(writev)(fd, v, (int)count);
 }
 
-/* The rest of a message to a stream, from byte `done` on. */
+/* Sends a message to a stream socket from byte `done` on. */
 static ssize_t send_rest(struct snarlrt_call *c, int fd, const struct msghdr *m, int flags,
 			 size_t done)
 {
@@ -176,7 +178,7 @@ ssize_t ctl_call_send(struct snarlrt_call *c, int fd, const struct msghdr *m, in
 		return -1;
 	if (flags & MSG_DONTWAIT || nonblocking(fd))
 		return REAL(sendmsg)(fd, m, flags);
-	/* A datagram's way may be full though its socket is writable. */
+	/* The receiver's queue may be full though poll() finds a datagram socket writable. */
 	while ((sent = REAL(sendmsg)(fd, m, flags | MSG_DONTWAIT)) < 0 && errno == EAGAIN)
 		if (!ctl_call_retry(c))
 			return -1;
@@ -186,7 +188,7 @@ ssize_t ctl_call_send(struct snarlrt_call *c, int fd, const struct msghdr *m, in
 	return send_rest(c, fd, m, flags, (size_t)sent);
 }
 
-/* recv() with MSG_WAITALL. */
+/* recv() with MSG_WAITALL: several receives, with a point before each. */
 ssize_t ctl_call_recv_all(struct snarlrt_call *c, int fd, void *buf, size_t n, int flags)
 {
 	size_t done = 0;
@@ -216,7 +218,7 @@ static int connect_result(int fd)
 	return error ? -1 : 0;
 }
 
-/* A blocking socket is made to return at once, waited for, and made blocking again. */
+/* Makes a blocking socket non-blocking, connects, waits, and makes it blocking again. */
 int ctl_call_connect(struct snarlrt_call *c, int fd, const void *to, socklen_t size)
 {
 	__CONST_SOCKADDR_ARG addr = { .__sockaddr__ = to };
@@ -249,9 +251,9 @@ int ctl_call_connect(struct snarlrt_call *c, int fd, const void *to, socklen_t s
 }
 
 /*
- * Has a FIFO opened for reading seen a writer? To be found out without taking
- * anything: a read to nowhere fails with EFAULT if there is data, with EAGAIN if
- * there might be, and returns 0 if nobody writes.
+ * Has a FIFO that was opened for reading seen a writer? A read to an invalid address takes
+ * nothing. It fails with EFAULT if there is data and with EAGAIN if a writer may send some; it
+ * returns 0 if there is no writer.
  */
 static bool has_writer(void *arg)
 {
@@ -268,7 +270,7 @@ static int open_fifo(struct snarlrt_call *c, int dir, const char *path, int flag
 	struct ctl_external_wait o = { .probe = has_writer };
 	int fd;
 
-	/* Without a reader the kernel says ENXIO. */
+	/* ENXIO: the FIFO has no reader yet. */
 	while ((fd = REAL(openat)(dir, path, flags | O_NONBLOCK)) < 0 && errno == ENXIO)
 		if (!ctl_call_retry(c))
 			return -1;

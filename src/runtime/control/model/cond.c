@@ -1,22 +1,25 @@
 /*
- * Condition variables. Nothing is kept in the object: who waits is known from
- * the threads (ctl_thread.cond), and which clock from what the real init left.
+ * Condition variables, and the wait sets that futexes use, too. The object holds no state: its
+ * wait set are the threads whose ctl_thread.wait_set is its address. The clock is read from what
+ * the real init has left.
  *
- * A wait is three steps: it gives the mutex back and joins the wait set; leaves
- * the set again, woken, out of time, cancelled or for no reason; takes the mutex.
- * A thread that ran out of time but was chosen by a signal before it could go on
- * was woken. So was one that was cancelled: it returns, and the cancellation is
- * acted upon at its next chance, so that no signal is lost.
+ * A wait has three steps. The thread releases the mutex and joins the wait set. It leaves the set:
+ * woken, timed out, cancelled or spuriously. It acquires the mutex. If a signal chooses a thread
+ * that has timed out but not yet run on, the thread counts as woken. The same holds for a
+ * cancelled thread: it returns and is cancelled at its next cancellation point. So no signal is
+ * lost.
  */
 #include "runtime/control/model/models.h"
 
-#define WREFS_MONOTONIC 2u	/* glibc's: the clock of the attributes */
-#define WREFS_DESTROYED 4u	/* left by the real destroy */
+#define WREFS_MONOTONIC 2u	/* glibc: the clock is CLOCK_MONOTONIC */
+#define WREFS_DESTROYED 4u	/* glibc: set by the real destroy */
 
-#define SPURIOUS_MAX 2u	/* in a row; after that a signal that never comes shows */
+/* in a row per thread: after that a signal that never comes is a deadlock */
+#define SPURIOUS_MAX 2u
 
 static uint64_t arrivals;
-static uint8_t spurious[SCHED_MAX_THREADS];	/* wake-ups since the last real one */
+/* by thread: spurious wake-ups since the last real one */
+static uint8_t spurious[SCHED_MAX_THREADS];
 
 void model_wait_set_join(const void *object)
 {
@@ -43,7 +46,7 @@ static bool may_return(const struct ctl_wait *w)
 	       (ctl.flags & CTL_SPURIOUS && spurious[w->thread] < SPURIOUS_MAX);
 }
 
-/* In order of arrival; valid until the next call. */
+/* The threads in the wait set, in order of arrival. Valid until the next call. */
 static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint64_t arg, uint32_t *count)
 {
 	static uint32_t found[SCHED_MAX_THREADS] SNARLRT_BIG;
@@ -64,7 +67,10 @@ static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint
 	return found;
 }
 
-/* What it waits for may have been another object's name, before it was moved. */
+/*
+ * Removes the thread from its wait set. Its wait may name another object: the thread may have been
+ * requeued.
+ */
 static void remove_and_wake(struct ctl_thread *t)
 {
 	t->wait_set = NULL;
@@ -109,7 +115,7 @@ static void check_usable(const pthread_cond_t *cond, const void *pc)
 		ctl_misuse(cond, pc, "use of a condition variable that was destroyed");
 }
 
-/* Gives the mutex back, waits, takes it again; *cancelled: as the wait's end. */
+/* Releases the mutex, waits, acquires it again. Sets *cancelled if cancellation ended the wait. */
 static int wait_for(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mutex_t *mutex,
 		    const void *pc, bool *cancelled)
 {
@@ -144,7 +150,8 @@ static int wait_noted(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mut
 	snarlrt_note(TRACE_COND_WAIT, detail, cond, (uintptr_t)mutex, 0, pc);
 	check_usable(cond, pc);
 	asleep->cancel_point = true;
-	asleep->hide_site = true;		/* traces have two events of a wait: when it begins, and has the mutex again */
+	/* the trace events of a wait are its begin and the return with the mutex */
+	asleep->hide_site = true;
 	if (valid)
 		result = wait_for(asleep, cond, mutex, pc, &cancelled);
 	if (cancelled) {
@@ -196,7 +203,10 @@ int model_cond_broadcast(pthread_cond_t *cond, unsigned detail, const void *pc)
 	return 0;
 }
 
-/* Those that were woken may still be on their way; they need the object no more. */
+/*
+ * Threads that were woken may still have to acquire their mutex. They do not use the condition any
+ * more.
+ */
 void model_cond_destroying(pthread_cond_t *cond, const void *pc)
 {
 	uint32_t count;

@@ -1,8 +1,8 @@
 /*
- * Waiting for the world; the rule is in control_outside.h.
+ * Waiting for other processes and the kernel; external.h has the rule.
  *
- * Most of it can be polled. For the rest (children, locks of files, blocked signals)
- * there are naps, longer and longer, up to 10 ms.
+ * Descriptors are polled together. Child processes, file locks and blocked signals cannot be
+ * polled: the wait for them is repeated naps, from 50 us doubling to 10 ms.
  */
 #include <sys/stat.h>
 
@@ -10,15 +10,19 @@
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/sys.h"
 
-#define POLL_MAX 4096u		/* descriptors polled at once; waiters beyond are asked one by one */
-#define OWN_PIPES_MAX 256u		/* pipes known to be ours alone; more are taken for others' */
+/* descriptors in one poll; the waiters beyond are polled one by one */
+#define POLL_MAX 4096u
+/* pipes known to be used by this process only; others count as external */
+#define OWN_PIPES_MAX 256u
 #define NAP_MIN 50000ull	/* ns */
 #define NAP_MAX 10000000ull
-#define NAP_RETRY 1000000ull	/* what can only be tried is tried again after a nap of this */
+/* ns; calls that can only be tried are tried again after a nap of this length */
+#define NAP_RETRY 1000000ull
 
 static struct pollfd polled[POLL_MAX] SNARLRT_BIG;
-static bool probe_needed;		/* system calls were made since the last look */
-static uint64_t generation;	/* of the world, as far as we changed it */
+static bool probe_needed;		/* the program made system calls since the last probe */
+/* counts changes of the outside world: system calls of the program, and long naps */
+static uint64_t generation;
 
 static struct {
 	dev_t dev;
@@ -37,7 +41,7 @@ void ctl_outside_stale(void)
 static long poll_now(struct pollfd *fds, uint32_t count, const struct timespec *limit,
 		     const uint64_t *mask)
 {
-	/* The kernel writes back what is left. */
+	/* The kernel writes the remaining time back. */
 	struct timespec left = limit ? *limit : (struct timespec){ 0 };
 
 	return sys_call6(SYS_ppoll, (long)fds, count, limit ? (long)&left : 0, (long)mask,
@@ -68,7 +72,7 @@ static struct ctl_external_wait *external_wait_of(uint32_t thread)
 	return t && t->state == CTL_LIVE && t->wait && t->wait->external ? t->wait->arg : NULL;
 }
 
-/* Both by the inode: descriptors are closed and given out again behind our back. */
+/* Identified by inode: the program may close and reuse descriptors unseen. */
 void ctl_outside_own(const int fds[2])
 {
 	struct stat st;
@@ -120,8 +124,8 @@ bool ctl_external_any_waiter(void)
 }
 
 /*
- * The descriptors of all waiters, or of those not ready, one after the other; *rest if
- * some did not fit or cannot be polled.
+ * Copies the descriptors of all external waiters, or of those not ready, into `polled`. Sets *rest
+ * if some did not fit or a waiter cannot be polled.
  */
 static uint32_t collect_descriptors(bool all_of_them, bool *rest)
 {
@@ -148,7 +152,10 @@ static bool any_ready(const struct pollfd *fds, uint32_t count)
 	return false;
 }
 
-/* One poll for all of them, then the answers are handed out. True: somebody got ready. */
+/*
+ * Polls for all external waiters at once and updates their `ready`. Returns true if one became
+ * ready.
+ */
 static bool probe_all(void)
 {
 	const struct timespec zero = { 0 };
@@ -166,7 +173,8 @@ static bool probe_all(void)
 		now[i] = fits && any_ready(polled + at, o->count);
 		at += fits ? o->count : 0;
 	}
-	for (uint32_t i = 0; i < ctl.count; i++) {	/* `all` is free again */
+	/* is_ready_now() below overwrites `polled` */
+	for (uint32_t i = 0; i < ctl.count; i++) {
 		struct ctl_external_wait *o = external_wait_of(i);
 
 		if (!o)
@@ -190,7 +198,7 @@ void ctl_external_probe(void)
 	probe_all();
 }
 
-/* Signals are let in only while we sleep, so that none comes between the look and the sleep. */
+/* Unblocks signals only during the sleep, so that none comes between the check and the sleep. */
 static void sleep_in_kernel(uint64_t ns)
 {
 	struct ctl_thread *target;
@@ -204,7 +212,10 @@ static void sleep_in_kernel(uint64_t ns)
 	snarlrt_signals_set(mask);
 }
 
-/* With kernel threads a signal may reach another one than the one that sleeps here. */
+/*
+ * Must the sleep be short? With kernel threads a signal may reach another thread than the one that
+ * sleeps.
+ */
 static bool must_nap(void)
 {
 	bool rest = ctl.kernel_threads;
@@ -261,7 +272,7 @@ enum ctl_wait_result ctl_external_await(struct snarlrt_call *c, struct ctl_exter
 			ctl_cancel_act();
 		if (w.expired)
 			return CTL_WAIT_EXPIRED;
-		/* Another of our threads, or another process, may have been faster. */
+		/* Another thread or process may have taken what this one waited for. */
 		if ((was_ready && generation == before) || is_ready_now(o))
 			return CTL_WAIT_READY;
 		if (w.interrupted && ctl_signal_ends_call(restart))

@@ -1,12 +1,12 @@
 /*
- * Futexes by syscall(). Who waits is known from the threads, by the address: two
- * mappings of the same memory are two futexes here. A wait is two steps, to look
- * at the word and to be woken.
+ * Futexes by syscall(SYS_futex). The wait set of a futex is kept in the threads, by its address:
+ * two mappings of the same memory are two futexes here. A wait has two steps: it compares the
+ * word, and it is woken.
  *
- * Looking and waking count as updates of the word for the scheduler: what they
- * do depends on stores to it as well as on each other.
+ * Both comparing and waking are SCHED_OP_UPDATE events of the word, since they depend on stores to
+ * the word and on each other.
  *
- * The word is compared by the kernel, which knows a bad address when it sees one.
+ * The kernel compares the word, because it can report an invalid address.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/sys.h"
@@ -17,7 +17,8 @@
 struct futex {
 	const void *word, *other;
 	uint32_t value, value3;
-	uint32_t count2;	/* second count, in the place of the time-out */
+	/* number of waiters for a second word; shares its argument with `limit` */
+	uint32_t count2;
 	const struct timespec *limit;
 	int op;
 	const void *pc;
@@ -31,14 +32,17 @@ static void futex_point(const struct futex *f)
 	ctl_wait(&w);
 }
 
-/* 0, EAGAIN if it holds another value, EINVAL, EFAULT. Wakes and moves nobody. */
+/*
+ * Compares the word by a requeue of no waiters. Returns 0, EAGAIN (another value), EINVAL or
+ * EFAULT.
+ */
 static int compare_word(const void *word, uint32_t expected)
 {
 	return -(int)sys_call6(SYS_futex, (long)word, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)word,
 			       expected);
 }
 
-/* The same for words whose value does not matter. */
+/* Checks the address alone. Returns 0, EINVAL or EFAULT. */
 static int check_word(const void *word)
 {
 	int error = compare_word(word, 0);
@@ -65,7 +69,7 @@ static bool matches_bits(const struct ctl_thread *t, uint64_t bits)
 	return t->wait && (uint64_t)(uintptr_t)t->wait->arg & bits;
 }
 
-/* A handler may wait too, while the thread it runs on is in another wait. */
+/* Waits to be woken. The thread may be in another wait already: signal handlers may use futexes. */
 static int sleep_on(const struct futex *f, uint32_t bits)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, f->word, model_wait_set_left, f->pc);
@@ -122,7 +126,7 @@ static long futex_wait(const struct futex *f, uint32_t bits)
 	return answer(error, 0);
 }
 
-/* As the kernel counts: none and fewer are one. */
+/* The kernel treats counts below one as one. */
 static uint32_t at_least_one(uint32_t count)
 {
 	return (int32_t)count < 1 ? 1 : count;
@@ -152,7 +156,7 @@ static int requeue_error(const struct futex *f, bool compares)
 	return compares ? compare_word(f->word, f->value3) : check_word(f->word);
 }
 
-/* Both kinds return how many were woken or moved. */
+/* Returns how many waiters were woken or moved. */
 static long futex_requeue(const struct futex *f, bool compares)
 {
 	uint32_t count = 0;
@@ -200,7 +204,7 @@ static bool op_compare(uint32_t code, int32_t old, int32_t arg)
 	}
 }
 
-/* Changes the second word as `value3` says; *wakes: its waiters, too, are to be woken. */
+/* Changes the second word as `value3` encodes. Sets *wakes if its waiters are to be woken, too. */
 static int wake_op(const struct futex *f, bool *wakes)
 {
 	uint32_t code = f->value3 >> 28 & 7, compare_code = f->value3 >> 24 & 15;

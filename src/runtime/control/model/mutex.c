@@ -1,15 +1,16 @@
 /*
- * Mutexes of every kind. In the fields of glibc's struct:
- *   __lock    the holder's trace id in the low half; above, the mark of a dead
- *             owner and the ceiling of a priority-protected one. A mutex that main
- *             took before control began holds 1: main's id
- *   __count   of a recursive one
- *   __owner   the holder again, or what a robust mutex has come to
- *   __nusers  holders, and waiters of conditions: the real destroy asks it
- *   __kind    as the real init or the static initialiser set it
- *   __list    links the robust ones that are held
- * Priority inheritance and ceilings change nothing here, since nothing runs
- * but who is chosen.
+ * Mutexes of all kinds. Fields of glibc's struct:
+ *
+ * __lock    low half: the holder's trace id; above: LOCK_DIED, and the ceiling of a
+ *           priority-protected mutex. A mutex that main locked before control began
+ *           holds 1, which is main's id
+ * __count   depth of a recursive mutex
+ * __owner   the holder, or the state of a robust mutex (OWNER_...)
+ * __nusers  holders and waiters of conditions: the real destroy checks it
+ * __kind    as the real init or the static initialiser set it
+ * __list    links the robust mutexes that are held
+ *
+ * Priority inheritance and ceilings have no effect: only the chosen thread runs.
  */
 #include "runtime/control/model/models.h"
 
@@ -21,9 +22,9 @@
 
 #define KIND_TYPE 3
 #define KIND_ROBUST 16
-#define KIND_KNOWN 0x3f3	/* also: inheritance, ceiling, shared, elision */
+#define KIND_KNOWN 0x3f3	/* with the bits for inheritance, ceiling, shared and elision */
 
-/* All robust mutexes that are held, by whomever. */
+/* List of all robust mutexes that any thread holds. */
 static __pthread_list_t *robust_held;
 
 static inline uint32_t holder_of(const struct __pthread_mutex_s *m)
@@ -46,7 +47,7 @@ static inline bool is_errorcheck(const struct __pthread_mutex_s *m)
 	return (m->__kind & KIND_TYPE) == PTHREAD_MUTEX_ERRORCHECK;
 }
 
-/* The real destroy leaves a kind that does not exist. */
+/* The real destroy leaves an invalid kind. */
 static bool is_usable(pthread_mutex_t *mutex, const void *pc)
 {
 	if (!(mutex->__data.__kind & ~KIND_KNOWN))
@@ -55,7 +56,7 @@ static bool is_usable(pthread_mutex_t *mutex, const void *pc)
 	return false;
 }
 
-/* Is there an answer at once? One of its holder may be an error. */
+/* Would a lock return at once? To the holder itself, possibly with an error. */
 static bool can_lock(const struct ctl_wait *w)
 {
 	const struct __pthread_mutex_s *m =
@@ -97,7 +98,10 @@ static int acquire_again(struct __pthread_mutex_s *m)
 	return 0;
 }
 
-/* By the current thread; can_lock() holds. `users`: 0 if it was counted all the time. */
+/*
+ * Locks for the current thread, for which can_lock() holds. `users`: 0 if __nusers counts the
+ * thread already.
+ */
 static int acquire(pthread_mutex_t *mutex, unsigned users, const void *pc)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
@@ -111,7 +115,7 @@ static int acquire(pthread_mutex_t *mutex, unsigned users, const void *pc)
 	m->__lock = (int)(((uint32_t)m->__lock & ~(LOCK_ID | LOCK_DIED)) | me);
 	m->__owner = owner_died ? OWNER_INCONSISTENT : (int)me;
 	m->__count = is_recursive(m);
-	m->__nusers += users - owner_died;	/* the dead one still counts */
+	m->__nusers += users - owner_died;	/* the dead owner still counts */
 	if (is_robust(m))
 		robust_add(m);
 	ctl_changed(mutex);
@@ -132,7 +136,7 @@ static void set_free(pthread_mutex_t *mutex, unsigned users)
 	ctl_changed(mutex);
 }
 
-/* By whoever is allowed to: the holder, or anybody if the kind does not check. */
+/* Unlocks for the holder, or for any thread if the kind does not check the owner. */
 static int release(pthread_mutex_t *mutex, unsigned users)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
@@ -183,7 +187,7 @@ int model_mutex_lock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	return result;
 }
 
-/* An error-checking one that is held is busy even for its holder; a robust one knows better. */
+/* glibc: a held error-checking mutex is busy even for its holder, unless it is robust. */
 static int try_lock(pthread_mutex_t *mutex, const void *pc)
 {
 	const struct __pthread_mutex_s *m = &mutex->__data;

@@ -1,12 +1,12 @@
 /*
  * pthread_once, call_once, and the guards of C++ local statics.
  *
- * A once is libc's int: 0, DONE, or while the initialiser runs RUNNING and above
- * it the trace id of who runs it. If that thread is no more (the process forked
- * meanwhile) it is as if it had never begun. A thread that comes again while it
- * runs the initialiser itself waits for ever, as it would without us.
+ * A once is libc's int: 0, ONCE_DONE, or ONCE_RUNNING with the trace id of the initialising thread
+ * above it. If that thread does not live any more (the process forked meanwhile), the initialiser
+ * counts as not begun. A thread that calls the once again from within its initialiser waits for
+ * ever, as without control.
  *
- * A guard is laid out as in interpose_guard.c.
+ * A guard has the layout of interpose/cxa_guard.c.
  */
 #include "runtime/control/model/models.h"
 
@@ -34,7 +34,7 @@ struct once_run {
 	bool returned;
 };
 
-/* Where the initialiser was left by unwinding, the next caller runs it again. */
+/* If the initialiser was left by unwinding, the next caller runs it again. */
 static inline void once_run_end(struct once_run *run)
 {
 	if (run->returned) {
@@ -105,7 +105,7 @@ void model_guard_release(uint64_t *guard, const void *pc)
 	ctl_changed(guard);
 }
 
-/* Called while an exception unwinds: no point. */
+/* Makes no point, since an exception unwinds. */
 void model_guard_abort(uint64_t *guard, const void *pc)
 {
 	snarlrt_note(TRACE_GUARD_ABORT, 0, guard, 0, 0, pc);

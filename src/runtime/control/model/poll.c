@@ -1,6 +1,6 @@
 /*
- * poll, select, epoll, wait, sigwait, pause under control: stand outside until
- * there is something or the virtual time is up, then ask once more, not waiting.
+ * poll, select, epoll, wait, sigwait and pause under control. A call waits externally until it
+ * would return or its virtual time-out comes. Then the real call is made without a time-out.
  */
 #include "runtime/control/model/poll.h"
 #include "runtime/core/sys.h"
@@ -10,7 +10,7 @@ static uint64_t mask_bits(const sigset_t *set)
 	return *(const uint64_t *)set;
 }
 
-/* Waits with another mask, as ppoll does. Never restarted after a handler. */
+/* Waits with a different signal mask, as ppoll does. The wait is not restarted after a handler. */
 static enum ctl_wait_result wait_masked(struct snarlrt_call *c, struct ctl_external_wait *o,
 				   uint64_t deadline, const sigset_t *mask)
 {
@@ -25,7 +25,7 @@ static enum ctl_wait_result wait_masked(struct snarlrt_call *c, struct ctl_exter
 	return got;
 }
 
-/* Past already: it does not wait, so it is a point like any other call's. */
+/* If the deadline has passed, makes a point as any other call does and returns CTL_WAIT_EXPIRED. */
 static enum ctl_wait_result wait_until(struct snarlrt_call *c, struct ctl_external_wait *o,
 				  uint64_t deadline, const sigset_t *mask)
 {
@@ -70,7 +70,7 @@ int ctl_call_epoll(struct snarlrt_call *c, int fd, struct epoll_event *events, i
 
 		if (how == CTL_WAIT_INTERRUPTED)
 			return interrupted();
-		/* An edge-triggered one takes its event along. */
+		/* epoll_wait() consumes the events of edge-triggered descriptors. */
 		ctl_outside_stale();
 		got = REAL(epoll_wait)(fd, events, max, 0);
 		if (got != 0 || how == CTL_WAIT_EXPIRED)
@@ -83,7 +83,7 @@ static bool in_set(const fd_set *set, int fd)
 	return set && FD_ISSET(fd, set);
 }
 
-/* The sets as poll has them; with `to` NULL only counts. */
+/* Converts the sets to pollfd entries and returns their number. `to` NULL: counts only. */
 static uint32_t sets_to_pollfds(int n, const fd_set *r, const fd_set *w, const fd_set *e,
 			  struct pollfd *to)
 {
@@ -102,7 +102,7 @@ static uint32_t sets_to_pollfds(int n, const fd_set *r, const fd_set *w, const f
 	return count;
 }
 
-/* select() with no time-out; the sets are changed only by an answer that counts. */
+/* select() without waiting. Changes the sets only if it returns an answer, or with `keep`. */
 static int select_now(int n, fd_set *r, fd_set *w, fd_set *e, bool keep)
 {
 	size_t bytes = ((size_t)n + 63) / 64 * 8;
@@ -149,7 +149,7 @@ int ctl_call_pselect(struct snarlrt_call *c, int n, fd_set *r, fd_set *w, fd_set
 	}
 }
 
-/* Linux says in *timeout what was left. */
+/* Linux stores the remaining time in *timeout. */
 int ctl_call_select(struct snarlrt_call *c, int n, fd_set *r, fd_set *w, fd_set *e,
 		    struct timeval *timeout)
 {
@@ -242,7 +242,7 @@ int ctl_call_sigwait(struct snarlrt_call *c, const sigset_t *set, int *sig)
 	return got;
 }
 
-/* Only a handler ends it. */
+/* Only a signal handler ends a pause. */
 int ctl_call_pause(struct snarlrt_call *c, const sigset_t *mask)
 {
 	struct ctl_external_wait o = { 0 };

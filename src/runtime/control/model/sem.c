@@ -1,7 +1,6 @@
 /*
- * Semaphores, named ones included. The value is where libc keeps it, the low
- * half of the first word, so that sem_getvalue reads it; the high half, libc's
- * count of sleepers, stays 0.
+ * Semaphores, named ones included. The value is where libc keeps it, in the low half of the first
+ * word, so that sem_getvalue reads it. The high half, libc's number of waiters, stays 0.
  */
 #include "runtime/control/model/models.h"
 
@@ -27,10 +26,10 @@ static void take(sem_t *sem)
 	ctl_changed(sem);
 }
 
-/* 0, or the error. */
+/* Returns 0 or the error. */
 static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 {
-	bool restartable = w->deadline == CTL_NEVER;	/* only so do handlers not end it */
+	bool restartable = w->deadline == CTL_NEVER;	/* SA_RESTART applies to sem_wait only */
 
 	w->cancel_point = w->interruptible = true;
 	snarlrt_wait_begin(kind, sem, (const void *)(uintptr_t)w->event.site);

@@ -1,19 +1,18 @@
 /*
- * Signals under control: handlers run at points, and which one is part of the
- * schedule.
+ * Signals under control: handlers run at scheduling points, as part of the schedule.
  *
- * Masks are virtual. The kernel's mask is what all threads block, so that a
- * signal nobody wants stays in the kernel (where sigpending, sigtimedwait and
- * signalfd find it), and any other comes to the trampoline, which only keeps it.
- * From there the core takes it (control_outside.h). What the program sends itself
- * (raise, kill, pthread_kill, sigqueue, alarm) never gets to the kernel unless all
- * threads block it: it is due at once, for the thread named or else for the
- * lowest-numbered one that does not block it.
+ * Masks are virtual. The kernel's mask has the signals that all threads block. Such a signal stays
+ * pending in the kernel, where sigpending, sigtimedwait and signalfd find it. Any other signal
+ * calls the trampoline (interpose/signal_handler.c), which only stores it until the scheduler
+ * accepts it (external.h).
  *
- * A signal by a bad instruction, and abort's, is the thread's own doing and is
- * handled on the spot. Default actions are the kernel's. Of a signal from outside
- * that comes again before it was handled one is kept, real-time ones included.
- * Handlers run on the thread's own stack, and the context they are given says nothing.
+ * Signals that the program sends itself (raise, kill, pthread_kill, sigqueue, alarm) do not reach
+ * the kernel unless all threads block them. They are due at once, for the named thread, or else
+ * for the lowest-numbered thread that does not block them.
+ *
+ * A signal of a faulting instruction, and abort's, is handled on the spot. Default actions are the
+ * kernel's. If a signal from outside comes again before it was handled, one is kept, real-time
+ * signals included. Handlers run on the thread's own stack, and their ucontext is not meaningful.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/deferred_signals.h"
@@ -22,12 +21,13 @@
 #define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
 #define SIGNAL_COUNT 65
 #define QUEUE_MAX 128u
-#define TO_PROCESS UINT32_MAX	/* for whoever takes it */
-#define EXTERNAL_SIGNAL_NS (2000000000ull)	/* ns to wait for a child's signal that the schedule has */
+#define TO_PROCESS UINT32_MAX	/* target of signals that any thread may take */
+/* how long a replay waits for a SIGCHLD of its schedule */
+#define EXTERNAL_SIGNAL_NS (2000000000ull)
 
 static struct queued_signal {
-	int number;		/* 0: free */
-	uint32_t target;	/* thread number, or PROCESS */
+	int number;		/* 0: free entry */
+	uint32_t target;	/* thread number, or TO_PROCESS */
 	uint64_t order;
 	siginfo_t info;
 } queue[QUEUE_MAX] SNARLRT_BIG;
@@ -35,15 +35,16 @@ static struct queued_signal {
 const struct ctl_signal_calls *ctl_signal_calls;
 
 static uint64_t order;
-static uint64_t process_pending;		/* pending for the process */
-static bool any_signal;		/* a signal came in this run */
-static bool handlers_ran, all_restart;	/* by the last delivery: handlers; all of them with SA_RESTART */
-static uint64_t delivery_began;		/* … and when */
+static uint64_t process_pending;		/* signals pending for the process, as bits */
+static bool any_signal;		/* a signal was sent or came in this run */
+/* of the last delivery: did a handler run? had all of them SA_RESTART? */
+static bool handlers_ran, all_restart;
+static uint64_t delivery_began;		/* virtual time of the last delivery */
 
-/* From outside; written by the trampoline, which may come at any moment. */
+/* Signals from outside, as bits. The trampoline adds to them at any time. */
 static uint64_t external_pending;
 static siginfo_t external_info[SIGNAL_COUNT] SNARLRT_BIG;
-static uint64_t accepted_early;	/* accepted before they came: swallowed when they do */
+static uint64_t accepted_early;	/* signals accepted before they came: dropped when they come */
 
 static bool by_program(const siginfo_t *info)
 {
@@ -52,7 +53,7 @@ static bool by_program(const siginfo_t *info)
 	       info->si_pid == (pid_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
-/* False: no room; only real-time signals care. */
+/* Queues a signal. Returns false if there is no room, which matters for real-time signals only. */
 static bool enqueue(int number, uint32_t target, const siginfo_t *info)
 {
 	struct queued_signal *s = NULL;
@@ -84,7 +85,10 @@ bool ctl_signal_catch(int number, const siginfo_t *info)
 		return false;
 	any_signal = true;
 	ctl_fast_path_end();
-	/* SIGPIPE comes out of the write under way. Others of ours were let in just now. */
+	/*
+	 * A SIGPIPE results from the current thread's write. Any other one was just unblocked in
+	 * the kernel.
+	 */
 	if (by_program(info)) {
 		if (number == SIGPIPE) {
 			ctl.current->sigpending |= BIT(number);
@@ -94,7 +98,7 @@ bool ctl_signal_catch(int number, const siginfo_t *info)
 		}
 		return true;
 	}
-	/* Pairs with the exchange in ctl_signal_accept(); one kernel thread takes signals. */
+	/* Pairs with the load in ctl_signal_accept(). Only one kernel thread takes signals. */
 	if (!(__atomic_load_n(&external_pending, __ATOMIC_ACQUIRE) & BIT(number))) {
 		external_info[number] = *info;
 		__atomic_fetch_or(&external_pending, BIT(number), __ATOMIC_RELEASE);
@@ -107,7 +111,7 @@ static bool is_live(uint32_t i)
 	return ctl.threads[i] && ctl.threads[i]->state == CTL_LIVE;
 }
 
-/* Who takes a signal for the process: the first who does not block it. */
+/* The thread that gets a signal for the process: the first one that does not block it. */
 static struct ctl_thread *receiver_of(int number)
 {
 	for (uint32_t i = 0; i < ctl.count; i++)
@@ -140,7 +144,7 @@ bool ctl_signal_due(const struct ctl_thread *t)
 	return unlikely(t->sigpending | process_pending) && due_signals(t) != 0;
 }
 
-/* It may stand in a wait that a signal ends. */
+/* The thread may be in a wait that a signal ends. */
 static void wake_receiver(const struct ctl_thread *t)
 {
 	ctl_outside_stale();
@@ -197,7 +201,10 @@ int ctl_signal_send(struct ctl_thread *t, int number, const siginfo_t *info)
 	return 0;
 }
 
-/* The oldest of its kind, or one made from nothing (SIGPIPE). */
+/*
+ * Takes the oldest queued signal of this number. A SIGPIPE is not queued and gets a default
+ * siginfo.
+ */
 static void dequeue(int number, const struct ctl_thread *t, bool own, siginfo_t *info)
 {
 	uint32_t target = own ? t->number : TO_PROCESS, left = 0;
@@ -223,7 +230,7 @@ static void dequeue(int number, const struct ctl_thread *t, bool own, siginfo_t 
 	}
 }
 
-/* From the kernel, where it waits because all threads block it. */
+/* Takes a signal that is pending in the kernel because all threads block it. */
 static int take_from_kernel(uint64_t set, siginfo_t *info)
 {
 	struct timespec zero = { 0 };
@@ -263,7 +270,7 @@ uint64_t ctl_signal_pending(const struct ctl_thread *t, uint64_t set)
 	       set;
 }
 
-/* What nobody wants stays in the kernel. */
+/* Blocks in the kernel what all threads block. */
 static void update_kernel_mask(void)
 {
 	uint64_t all = ~0ull;
@@ -352,7 +359,8 @@ void ctl_signal_deliver(void)
 		all &= (a.flags & SA_RESTART) != 0;
 		ctl_signal_calls->run(number, &info);
 	}
-	handlers_ran = any;	/* handlers have points, at which others were delivered */
+	/* set last: handlers have points, at which other deliveries happen */
+	handlers_ran = any;
 	all_restart = all;
 	delivery_began = now;
 }
@@ -388,7 +396,7 @@ int ctl_signal_arrived(struct ctl_thread **target)
 	return 0;
 }
 
-/* Children end when they end; what the handler asks of them must be true by then. */
+/* Waits for a signal in real time: a SIGCHLD handler may rely on the child having ended. */
 static void await_external(int number)
 {
 	for (uint64_t ns = 0; ns < EXTERNAL_SIGNAL_NS; ns += 1000000) {

@@ -1,7 +1,7 @@
 /*
- * Spin locks: who would spin waits. The int holds what the real init puts there
- * while it is free (that differs between processors), and minus the holder's trace
- * id while it is held. Anything else was locked before control began.
+ * Spin locks. A thread that would spin is blocked instead. A free lock holds the value that the
+ * real init stores, which differs between processors. A held lock holds minus the holder's trace
+ * id. Any other value is a lock taken before control began.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"

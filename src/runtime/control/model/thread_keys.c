@@ -1,17 +1,16 @@
 /*
- * Thread-specific data and the destructors of C++'s thread_local under control.
+ * Thread-specific data (pthread and C11 keys) and destructors of C++ thread_local objects under
+ * control.
  *
- * With user-level threads libc never sees a thread end, so nobody would run the
- * destructors. From the start of the process all keys are ours then; libc's own
- * uses of its keys do not come through here. In the other modes everything goes to
- * libc.
+ * With user-level threads libc never sees a thread end and would not run the destructors. In mode
+ * control all keys are therefore implemented here, from the start of the process. libc's internal
+ * uses of its keys do not come here. In other modes all calls go to libc.
  *
- * A value counts only if it was set in the life of the key it is asked for: each
- * creation and deletion of a key changes its `life`, odd while it exists.
+ * A value is valid only for the key for which it was set: `generation` changes with each creation
+ * and deletion of a key, and is odd while the key exists.
  *
- * What belongs to a thread hangs on thread-local storage, which is switched with
- * it. Threads that are not controlled have theirs, too, but nobody runs their
- * destructors.
+ * A thread's values are reached through thread-local storage, which is switched with the thread.
+ * Uncontrolled threads have values, too, but their destructors are not run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +21,7 @@
 #include "runtime/core/real.h"
 
 struct ctl_keys {
-	uint32_t used;		/* no value at or beyond this key */
+	uint32_t used;		/* keys at or above this have no value */
 	struct ctl_keys *next_free;
 	struct {
 		void *value;
@@ -98,7 +97,7 @@ static void *key_get(unsigned key)
 	return k->at[key].value;
 }
 
-/* One that a dead thread left is empty again. */
+/* Reuses the array of a thread that has ended; its values are all NULL. */
 static struct ctl_keys *keys_new(void)
 {
 	struct ctl_keys *k;
@@ -108,7 +107,8 @@ static struct ctl_keys *keys_new(void)
 	if (k)
 		keys.free = k->next_free;
 	snarlrt_unlock(&keys.lock);
-	return k ? k : arena_pages(sizeof(*k));	/* touched as far as keys are used */
+	/* zero pages, touched only as far as keys are used */
+	return k ? k : arena_pages(sizeof(*k));
 }
 
 static int key_set(unsigned key, void *value)
@@ -129,7 +129,7 @@ static int key_set(unsigned key, void *value)
 	return 0;
 }
 
-/* All values once; those that destructors set are for the next round. */
+/* Runs the destructor of each value once. Values that destructors set are for the next round. */
 static bool keys_round(struct ctl_keys *k)
 {
 	bool any = false;
@@ -184,7 +184,7 @@ static int exit_add(void (*run)(void *), void *object)
 	return 0;
 }
 
-/* A destructor may make another thread_local object, which is then the next to go. */
+/* A destructor may create another thread_local object, which is destroyed next. */
 void ctl_thread_atexit_run(struct ctl_thread *t)
 {
 	(void)t;
@@ -266,7 +266,7 @@ SNARLRT_INTERPOSE int tss_set(tss_t key, void *value)
 	return REAL(tss_set)(key, value);
 }
 
-/* libc would also keep the library `dso` loaded until then; we do not. */
+/* libc would also keep the library `dso` loaded until the thread ends. This function does not. */
 SNARLRT_INTERPOSE int __cxa_thread_atexit_impl(void (*run)(void *), void *object, void *dso)
 {
 	if (controlled())

@@ -1,22 +1,20 @@
 /*
- * Virtual time: it passes by steps, CTL_STEP_NS each, and leaps to the next
- * deadline when nobody can run. So sleeps take no time, time-outs come when
- * nothing else happens, and every run with the same schedule reads the same
- * clocks: they begin at the same fixed moments.
+ * Virtual time. Each step takes CTL_STEP_NS. When no thread is runnable, time jumps to the next
+ * deadline. So sleeps take no real time, time-outs come when nothing else happens, and all runs of
+ * a schedule read the same clocks, which start at fixed times.
  *
- * With CTL_REAL_TIME clocks show the real time; sleeps and time-outs stay virtual.
- * The time stamp counter of the CPU, clocks read by bare system calls, and
- * timer_create() and timerfd are real: nothing stands in front of them.
+ * With CTL_REAL_TIME clocks show real time; sleeps and time-outs stay virtual. Not virtual are the
+ * CPU's time stamp counter, clocks read by inline system calls, timer_create() and timerfd.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
 
 #define NS 1000000000ull
 #define START_REAL (1704067200ull * NS)	/* 2024-01-01 00:00:00 UTC */
-#define START_MONOTONIC (1000ull * NS)	/* the machine was up that long */
+#define START_MONOTONIC (1000ull * NS)	/* as if the machine had been up that long */
 
 static struct {
-	uint64_t at, every;	/* ITIMER_REAL; at CTL_NEVER: off */
+	uint64_t at, every;	/* ITIMER_REAL: next expiry and period, ns; `every` 0: fires once */
 	bool set;
 } timer;
 
@@ -34,7 +32,7 @@ struct timespec ctl_timespec(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / NS), (long)(ns % NS) };
 }
 
-/* Does it count time that passes, or work? */
+/* Does the clock count CPU time? */
 static bool is_cpu_clock(clockid_t clock)
 {
 	return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || clock < 0;
@@ -96,7 +94,7 @@ uint64_t ctl_sleep(uint64_t deadline, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, NULL, never_ready, pc);
 
-	/* One that is past already lets others go first, as a yield does. */
+	/* A deadline that has passed lets other threads go first, as a yield does. */
 	if (deadline <= ctl.now) {
 		w.event.op = SCHED_OP_YIELD;
 		w.ready = NULL;
