@@ -30,20 +30,17 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
-/* of 8 MB; near main's stack to share page tables */
-#define DEFAULT_STACKS 0x5ff003000000ull
+#define DEFAULT_STACKS 0x5ff003000000ull	/* near main's stack: shares page tables */
 #define OTHER_STACKS 0x600000000000ull	/* stacks of other sizes */
 #define STACK_GUARD (64ull << 10)	/* unmapped bytes below each stack */
 #define STACK_DEFAULT (8ull << 20)
-/* minimum: thread-local storage and the host's frames are on the stack, too */
-#define STACK_MIN (256ull << 10)
+#define STACK_MIN (256ull << 10)	/* thread-local storage and the host's frames are on it */
 #define HOST_FRAMES 512		/* bytes of the stack that the host thread uses while it sleeps */
 #define HWCAP2_FSGSBASE 2ul
 
-/* stacks at DEFAULT_STACKS used by threads of this run */
-static uint32_t default_stacks_used;
+static uint32_t default_stacks_used;	/* by threads of this run */
 static uint64_t next_other_stack = OTHER_STACKS;
-/* only handle, tls, stack and registers are used */
+/* Host threads created in advance. Only handle, tls, stack and registers are used. */
 static struct ctl_thread prepared[CTL_PREPARED_MAX] SNARLRT_BIG;
 static uint32_t prepared_count;
 
@@ -120,7 +117,7 @@ static int first_function(void *unused)
 {
 	(void)unused;
 	if (ctl.current->prepared)
-		/* the global locale may have changed since the host thread was created */
+		/* The global locale may have changed since the host thread was created. */
 		uselocale(LC_GLOBAL_LOCALE);
 	ctl_thread_main(ctl.current);
 	return 0;
@@ -131,8 +128,7 @@ static void *first_frame(char *top)
 {
 	uint64_t *sp = (uint64_t *)top;	/* aligned to 16 */
 
-	/* return address of `first_function`: the ABI wants rsp = 16n + 8 at entry */
-	*--sp = 0;
+	*--sp = 0;		/* return address; the ABI wants rsp = 16n + 8 at entry */
 	*--sp = (uint64_t)(uintptr_t)first_function;
 	*--sp = 0;		/* rbp 0: the outermost frame */
 	return sp;
@@ -151,8 +147,7 @@ static void *host_main(void *v)
 		futex_set(&t->host_ready);
 		futex_wait_for(&t->token);
 		__atomic_store_n(&t->token, 0, __ATOMIC_RELAXED);
-		/* faults of its instructions must reach it */
-		snarlrt_signals_set(~BY_INSTRUCTION);
+		snarlrt_signals_set(~BY_INSTRUCTION);	/* it gets the signals of its own faults */
 		gate_call_on(top, first_function, NULL);
 		return NULL;
 	}
@@ -260,7 +255,7 @@ void context_create_prepared(uint32_t count)
 	}
 	default_stacks_used = 0;
 	if (single)
-		/* for the program there is still one thread */
+		/* To the program there is still one thread. */
 		__libc_single_threaded = single;
 }
 
@@ -273,7 +268,7 @@ int context_create(struct ctl_thread *t, const pthread_attr_t *attr)
 		use_prepared(t);
 		return 0;
 	}
-	/* the host inherits the mask: no signal reaches it */
+	/* The host inherits the mask: no signal reaches it. */
 	mask = snarlrt_signals_block();
 	snarlrt_hide();
 	ctl.creating_host = true;

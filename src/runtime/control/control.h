@@ -8,33 +8,34 @@
  * state, which the model keeps. No other thread runs between a thread's point and its next one.
  * Models therefore need no locks and no atomics:
  *
- * 	static bool mutex_free(const struct ctl_wait *w) { ... }
+ *	static bool mutex_free(const struct ctl_wait *w) { ... }
  *
- * 	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, mutex, mutex_free, pc);
- * 	ctl_wait(&w);			returns when chosen and the mutex is free
- * 	mutex->holder = self;		changes the state
- * 	ctl_changed(mutex);		asks `ready` of the mutex's waiters again
- * 	snarlrt_note(TRACE_MUTEX_LOCK, ...);	adds the event to trace and hash
+ *	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, mutex, mutex_free, pc);
+ *	ctl_wait(&w);				returns when chosen and the mutex is free
+ *	mutex->holder = self;			changes the state
+ *	ctl_changed(mutex);			asks `ready` of the mutex's waiters again
+ *	snarlrt_note(TRACE_MUTEX_LOCK, ...);	adds the event to trace and hash
  *
  * A model makes no other point between the return of ctl_wait() and the end of its operation.
- * snarlrt_note() is not a point; an access to memory is one (ctl_access()).
+ * snarlrt_note() is not a point; an access to shared memory is one (ctl_access()).
  *
- * Example: main (thread 0) has created thread 0.1, which is step 1. Then main runs `lock(m);
- * balance = 1; unlock(m)`, and 0.1 runs `lock(m)`. The strategy is asked three times:
+ * Example: `balance` is known to be shared. Main (thread 0) has created thread 0.1, which is step
+ * 1. Then main runs `lock(m); balance = 1; unlock(m)`, and 0.1 runs `lock(m)`. The strategy is
+ * asked at three points:
  *
- * 	point	pick() sees					it answers	turn log
- * 	1	step 1, running 0, runnable { 0, 1 },		thread 0, 1 step
- * 		0 before ACQUIRE m, 1 before START
- * 	2	step 2, running 0, runnable { 0, 1 },		thread 1, 1 step	0 x 2
- * 		0 before WRITE balance, 1 before START
- * 	3	step 3, running 1, runs = false,		thread 0, no limit	0.1 x 1
- * 		runnable { 0 }: 0.1 is blocked on m
+ *	at step	running	runnable	events that threads stand before   it answers
+ *	1	0	0, 0.1		0: ACQUIRE m, 0.1: START	   0, 1 step
+ *	2	0	0, 0.1		0: WRITE balance, 0.1: START	   0.1, 1 step
+ *	3	0.1	0		0: WRITE balance, 0.1: ACQUIRE m   0, no limit
  *
- * Main then writes (step 4) and unlocks (step 5) without a question. The unlock makes 0.1 runnable
- * again, so main's next point asks the strategy despite the grant without limit. If 0.1 is chosen
- * there, `0 x 2` is logged: its first turn was create and lock, this one is write and unlock. A
- * turn of few steps is one word of the log (abi/turn_log.h): 0x8000, 0x4001, 0x8000, that is steps
- * << 14 | thread.
+ * At the third point `ready` says that 0.1 cannot lock m, so only main is runnable. Main writes
+ * (step 4) and unlocks (step 5) without another question. The unlock makes 0.1 runnable, so the
+ * strategy is asked at main's next point, although it set no limit. It chooses 0.1. The turn log
+ * (abi/turn_log.h) then holds three turns of one word each, steps << 14 | thread number:
+ *
+ *	0 x 2	0x8000	create and lock
+ *	0.1 x 1	0x4001	start
+ *	0 x 2	0x8000	write and unlock
  */
 #ifndef RUNTIME_CONTROL_CONTROL_H
 #define RUNTIME_CONTROL_CONTROL_H
@@ -49,31 +50,26 @@
 
 #define CTL_NEVER UINT64_MAX	/* no deadline */
 #define CTL_HELD 32u		/* locks recorded per thread, for reports */
-/* host threads created before the run, at most: most programs have fewer threads */
-#define CTL_PREPARED_MAX 16u
+#define CTL_PREPARED_MAX 16u	/* host threads created before a run: most programs need fewer */
 
 struct ctl_wait;
 typedef bool ctl_ready(const struct ctl_wait *w);
 
 /* What a thread waits for at a scheduling point. Lives on that thread's stack. */
 struct ctl_wait {
-	struct sched_event event;
-	ctl_ready *ready;	/* is the event possible? NULL: always */
-	/* ctl_changed() of this object also asks `ready` again; or NULL */
-	const void *second_object;
-	uint64_t deadline;	/* virtual time, ns since the run began; or CTL_NEVER */
-	void *arg;		/* private to the model */
-	uint32_t thread;	/* number of the thread that waits; set by ctl_wait() */
-	bool cancel_point;	/* a pending cancellation ends the wait */
-	bool expired;		/* set when the deadline came; `ready` is not asked any more */
-	/* set when cancellation ended the wait: the model cleans up, then calls ctl_cancel_act() */
-	bool cancelled;
-	bool interruptible;	/* a due signal (model/external.h) ends the wait */
-	bool interrupted;	/* set when a signal handler is to run or has run (EINTR) */
-	/* strategies see site 0: a wake-up in the middle of a wait is no event of a trace */
-	bool hide_site;
-	/* waits for the kernel: `arg` is a struct ctl_external_wait (model/external.h) */
-	bool external;
+	struct sched_event event;	/* executed once the wait is over */
+	ctl_ready *ready;		/* is the event possible? NULL: always */
+	const void *second_object;	/* whose ctl_changed() also asks `ready`; or NULL */
+	uint64_t deadline;		/* virtual ns since the run began, or CTL_NEVER */
+	void *arg;			/* private to the model */
+	uint32_t thread;		/* number of the thread that waits; set by ctl_wait() */
+	bool cancel_point;		/* a pending cancellation ends the wait */
+	bool expired;			/* the deadline came; `ready` is not asked any more */
+	bool cancelled;			/* cancellation came: clean up, call ctl_cancel_act() */
+	bool interruptible;		/* a due signal (model/external.h) ends the wait */
+	bool interrupted;		/* a signal handler is to run or has run (EINTR) */
+	bool hide_site;			/* strategies see site 0: the event is in no trace */
+	bool external;			/* waits for the kernel: `arg` is a ctl_external_wait */
 };
 
 #define CTL_WAIT(op_, object_, ready_, pc_)                                               \
@@ -83,6 +79,7 @@ struct ctl_wait {
 		.ready = (ready_), .deadline = CTL_NEVER,                                 \
 	}
 
+/* A lock that a thread holds, and where it locked it. */
 struct ctl_held {
 	uint64_t object, pc;
 };
@@ -90,103 +87,103 @@ struct ctl_held {
 enum ctl_state { CTL_FREE, CTL_LIVE, CTL_DONE };
 
 struct ctl_thread {
-	uint32_t number;	/* index in ctl.threads; main is 0 */
-	uint32_t id;		/* id in traces: number + 1 */
-	uint32_t parent, ordinal, children;
-	/* hash of the thread's path (sched_child_name()), equal in all runs */
-	uint64_t name;
+	uint32_t number;		/* index in ctl.threads; main is 0 */
+	uint32_t id;			/* id in traces: number + 1 */
+	uint32_t parent, ordinal;	/* number of its creator; it is that thread's n-th child */
+	uint32_t children;		/* number of threads that it created */
+	uint64_t name;			/* hash of its path (sched_child_name()) */
 	enum ctl_state state;
-	bool runnable;		/* the thread can be chosen: its wait is ready */
-	struct ctl_wait *wait;	/* what it stands before; NULL while it runs */
-	/* the wait for its start; later the wait of every point on the fast path */
-	struct ctl_wait default_wait;
+	bool runnable;			/* its wait is ready: the strategy can choose it */
+	struct ctl_wait *wait;		/* what it stands before; NULL while it runs */
+	struct ctl_wait default_wait;	/* its start; later every wait on the fast path */
 	struct snarlrt_tls *tls;
-	/* Steps: step.h, step.c. */
-	uint64_t steps_beyond_page;		/* granted steps that do not fit into ctl_page */
-	/* records of ctl_page before this one are counted and processed */
-	struct trace_record *processed;
-	uint64_t steps;		/* executed, as of the last ctl_account() */
-	uint64_t turn_began;	/* value of `steps` when its turn began */
-	/* value of `steps` when it last had to yield for fairness (FAIRNESS_STEPS) */
-	uint64_t fairness_from;
-	/*
-	 * Finding threads that spin: events since the last one that changed anything, and how
-	 * often that was SPIN_EVENTS in a row.
-	 */
-	uint32_t unchanged_events, spin_rounds;
-	uint64_t spin_progress;	/* value of ctl.progress when it was last found spinning */
-	uint64_t recent_events[8];
+
+	/* Steps (step.c). */
+	uint64_t steps_beyond_page;	/* granted steps that do not fit into ctl_page */
+	struct trace_record *processed;	/* records of ctl_page before this one are counted */
+	uint64_t steps;			/* executed, as of the last ctl_account() */
+	uint64_t turn_began;		/* value of `steps` when its turn began */
+	uint64_t fairness_from;		/* value of `steps` when it last yielded for fairness */
+
+	/* Spinning (step.c). */
+	uint32_t unchanged_events;	/* events in a row that changed nothing */
+	uint32_t spin_rounds;		/* times in a row that it was found spinning */
+	uint64_t spin_progress;		/* value of ctl.progress when it was last found spinning */
+	uint64_t recent_events[8];	/* the different events among unchanged_events, as hashes */
 	uint32_t recent_event_count;
+
 	/*
-	 * Registers while it does not run (context_switch.c). `sp` separates the control words on
-	 * purpose: compilers join adjacent loads into one that waits for two stores.
+	 * Registers while it does not run (context_switch.c). `sp` lies between the two control
+	 * words because compilers join adjacent loads, and a joined load waits for both stores.
 	 */
-	uint32_t mxcsr;		/* SSE control word */
-	void *sp;		/* stack pointer */
+	uint32_t mxcsr;
+	void *sp;
 	uint16_t x87;
 	uint64_t fs;
-	/* futex words, 0 or 1: may run, host thread is set up, host thread may end */
-	uint32_t token, host_ready, may_exit;
-	int host_pid;		/* process in which its host thread exists; 0: none */
-	bool prepared;		/* its host thread was created before the run */
-	/* allocated by context_switch.c; NULL: the program's own or main's */
-	char *stack;
+
+	/* Stack and host thread (context_switch.c). */
+	uint32_t token;			/* futex word: 1 if it may run (kernel threads) */
+	uint32_t host_ready;		/* futex word: 1 once its host thread is set up */
+	uint32_t may_exit;		/* futex word: 1 if its host thread may end */
+	int host_pid;			/* process in which its host thread exists; 0: none */
+	bool prepared;			/* its host thread was created before the run */
+	char *stack;			/* NULL: main's, or provided by the program */
 	struct snarlrt_frame *frames;	/* call stack as the hooks keep it */
 	size_t stack_size;
-	/* Creation, end and join: controlled_thread.c. */
+
+	/* Creation and end (controlled_thread.c). */
 	pthread_t handle;
 	void *(*routine)(void *);
 	void *arg, *result;
 	bool detached, joined, started;
-	/* Cancellation. libc's cancellation is not used. */
+
+	/* Cancellation. libc's own is not used. */
 	bool cancel_disabled, cancel_async, cancel_pending;
-	/* Signals, as bit sets: virtual mask, pending for this thread (model/signal.c). */
+
+	/* Signals as bit sets: the virtual mask, and those pending for this thread. */
 	uint64_t sigmask, sigpending;
-	/* Locks held, for reports; held_count also counts those beyond CTL_HELD. */
+
+	/* Locks that it holds, for reports. held_count includes those beyond CTL_HELD. */
 	struct ctl_held held[CTL_HELD];
 	uint32_t held_count;
-	/* Wait sets of conditions and futexes (model/cond.c). */
-	/* object whose wait set the thread is in; NULL: in none, or woken */
-	const void *wait_set;
-	uint64_t wait_set_order;	/* position in the wait set by time of arrival */
-	/* Recording (recorder.c). NULL: no trace is recorded. */
+
+	/* Wait sets (model/models.h). */
+	const void *wait_set;		/* object whose wait set it is in; NULL: none, or woken */
+	uint64_t wait_set_order;	/* increases with the time of arrival */
+
+	/* Recording (recorder.c): its ring, and the next record in it. NULL: no trace. */
 	struct snarlrt_thread *ring;
 	struct trace_record *ring_cur;
 };
 
 /* All state of control mode. `snarlrt` is the only other global. */
 struct ctl {
-	bool begun;		/* main has started: threads are controlled */
-	bool ended;		/* exit() has run its last handler: nothing is scheduled any more */
-	bool kernel_threads;	/* back end: kernel threads; false: user-level threads */
-	/* this process is a child that the program forked: not part of the run */
-	bool private_child;
+	bool begun;			/* main has started: threads are controlled */
+	bool ended;			/* exit() has run its last handler: nothing is scheduled */
+	bool kernel_threads;		/* back end; false: user-level threads */
+	bool private_child;		/* this is a child that the program forked: not the run */
 	struct ctl_block *block;	/* shared with the tool (abi/control_block.h) */
 	const struct strategy *strategy;
-	void *state;		/* state of `strategy`, in the block */
+	void *state;			/* of the strategy, in the block */
 	struct ctl_thread *current;
-	/* [count], by number; controlled_thread.c allocates it and the three arrays below */
-	struct ctl_thread **threads;
-	uint32_t count;		/* thread numbers given out */
-	uint64_t steps;		/* steps executed by all threads */
-	uint64_t now;		/* virtual time since the run began, ns */
-	uint64_t turn_words;		/* words written to the block's turn log */
-	uint64_t hash;
-	uint64_t turn_hash;	/* hash of the events of the current turn */
-	uint64_t events_hashed;	/* events hashed: index of the next check byte */
+	struct ctl_thread **threads;	/* [count], allocated by controlled_thread.c */
+	uint32_t count;			/* thread numbers given out */
+	uint64_t steps;			/* executed by all threads */
+	uint64_t now;			/* virtual ns since the run began */
+	uint64_t turn_words;		/* words in the block's turn log */
+	uint64_t hash;			/* of all turns that have ended */
+	uint64_t turn_hash;		/* of the events of the current turn */
+	uint64_t events_hashed;		/* index of the next check byte in the block */
 	uint32_t timed_waits;		/* threads that stand before an event with a deadline */
-	uint64_t progress;	/* number of events that changed something */
-	/* entries of the block's shared list marked in the shadow so far */
-	uint64_t shared_applied;
-	uint32_t flags;		/* copy of request.flags */
-	/* the fast path (point_fast.c) may be taken below this step; 0: not at all */
-	uint64_t fast_until;
-	int server;		/* socket of the fork server, or -1 */
-	bool tracing;		/* a trace of the run is recorded */
-	bool values;		/* the trace includes the values that accesses read and write */
-	struct iroot_profile *profile;	/* the run is folded into this coverage profile; or NULL */
-	/* libc is creating a host thread: its allocations belong to no thread of the program */
-	bool creating_host;
+	uint64_t progress;		/* number of events that changed something */
+	uint64_t shared_applied;	/* entries of the shared list that are in the shadow */
+	uint32_t flags;			/* copy of request.flags */
+	uint64_t fast_until;		/* the fast path may be taken below this step; 0: not */
+	int server;			/* socket of the fork server, or -1 */
+	bool tracing;			/* a trace of the run is recorded */
+	bool values;			/* the trace has the values that accesses read and write */
+	struct iroot_profile *profile;	/* coverage profile that the run is folded into; or NULL */
+	bool creating_host;		/* libc creates a host thread and allocates for it */
 	struct sched_event *pending;	/* [count]: the event that each thread stands before */
 	uint64_t *name;			/* [count]: ctl_thread.name */
 	uint32_t *runnable;		/* [count]: buffer of point.c */
@@ -205,8 +202,8 @@ static inline bool ctl_on(void)
 }
 
 /*
- * Called when something changes that scheduling depends on besides the running thread's steps. The
- * next point takes the full path (point.c).
+ * Sends the next point to the full path (point.c). To be called when anything changes that the
+ * fast path takes for granted (point_fast.c): runnable threads, deadlines, signals.
  */
 static inline void ctl_fast_path_end(void)
 {
@@ -218,35 +215,37 @@ static inline struct ctl_thread *ctl_self(void)
 	return ctl.current;
 }
 
-/* A scheduling point, as described at the top. Keeps errno. */
+/*
+ * Scheduling points. All keep errno.
+ *
+ * ctl_wait() is the general one, described at the top. ctl_point() precedes an event that is
+ * always possible, ctl_step() an access of `size` bytes at `object`.
+ */
 SNARLRT_HIDDEN void ctl_wait(struct ctl_wait *w);
-
-/* A scheduling point before an event that is always possible. */
 SNARLRT_HIDDEN void ctl_point(enum sched_op op, const void *object, const void *pc);
-
-/* A scheduling point before an access of `size` bytes at `object`. */
 SNARLRT_HIDDEN void ctl_step(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
 
 /*
- * The state of `object` changed: asks `ready` of all waits whose event.object or second_object it
- * is.
+ * The state of `object` changed: asks `ready` again of each wait whose event.object or
+ * second_object is this object.
  */
 SNARLRT_HIDDEN void ctl_changed(const void *object);
 
 /*
- * Lets the strategy choose one of `count` threads, by number, and logs the choice in the schedule.
- * Called when a signal or post wakes one of several waiters.
+ * A signal wakes one of several waiters: lets the strategy choose one of `count` thread numbers,
+ * logs the choice in the schedule and returns it.
  */
 SNARLRT_HIDDEN uint32_t ctl_choose_thread(const uint32_t *candidates, uint32_t count);
 
-/* Record for reports that the current thread acquired or released a lock. */
+/* The current thread acquired or released a lock; for reports. */
 SNARLRT_HIDDEN void ctl_held_add(const void *object, const void *pc);
 SNARLRT_HIDDEN void ctl_held_drop(const void *object);
 
 /*
- * Virtual time, ns. `clock` is CLOCK_REALTIME, CLOCK_MONOTONIC or a relative of these.
- * ctl_deadline() takes an absolute limit; an invalid or past one gives 0. ctl_after() is relative
- * to now and saturates.
+ * Virtual time, ns (model/virtual_time.c).
+ *
+ * ctl_clock() reads any clock of clock_gettime(). ctl_deadline() converts a limit on such a clock;
+ * a past or invalid limit gives 0. ctl_after() is `ns` from now. Both saturate at CTL_NEVER.
  */
 SNARLRT_HIDDEN uint64_t ctl_clock(clockid_t clock);
 SNARLRT_HIDDEN uint64_t ctl_deadline(clockid_t clock, const struct timespec *limit);
@@ -256,16 +255,13 @@ SNARLRT_HIDDEN uint64_t ctl_after(uint64_t ns);
 SNARLRT_HIDDEN void ctl_fail(enum ctl_failure what, const void *object, const void *pc,
 			     const void *pc2, const void *pc3, const char *text);
 
-/*
- * The program misused a primitive in a way that POSIX leaves undefined. Fails the run unless
- * misuse=ignore.
- */
+/* Fails the run unless misuse=ignore: POSIX leaves undefined what the program did. */
 SNARLRT_HIDDEN void ctl_misuse(const void *object, const void *pc, const char *text);
 
 /* Ends the run with outcome CTL_UNSUPPORTED: control mode cannot do what the program does. */
 SNARLRT_HIDDEN void ctl_unsupported(const char *text) __attribute__((noreturn));
 
-/* Acts on a cancellation if one is pending and enabled; then it does not return. */
+/* Unwinds the current thread if a cancellation is pending and enabled; else returns. */
 SNARLRT_HIDDEN void ctl_cancel_act(void);
 
 /* Threads (controlled_thread.c), for interpose/pthread_create.c and interpose/c11_threads.c. */
@@ -276,77 +272,85 @@ SNARLRT_HIDDEN int ctl_thread_join(pthread_t handle, void **value, bool wait, ui
 SNARLRT_HIDDEN int ctl_thread_detach(pthread_t handle, const void *pc);
 SNARLRT_HIDDEN int ctl_thread_cancel(pthread_t handle, const void *pc);
 SNARLRT_HIDDEN void ctl_thread_exit(void *result) __attribute__((noreturn));
-/* NULL: not controlled, or joined */
+
+/* The thread that `handle` names. NULL: it is not controlled, or was joined. */
 SNARLRT_HIDDEN struct ctl_thread *ctl_thread_find(pthread_t handle);
 
 /*
- * Body of every thread but main, on the thread's own stack; called by context_switch.c. With
+ * The body of every thread but main, on the thread's own stack; called by context_switch.c. With
  * user-level threads it does not return.
  */
 SNARLRT_HIDDEN void ctl_thread_main(struct ctl_thread *t);
 
-/* Run at a thread's end, on that thread (model/thread_keys.c). */
+/* Destructors at a thread's end, called on that thread (model/thread_keys.c). */
 SNARLRT_HIDDEN void ctl_keys_run_destructors(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_thread_atexit_run(struct ctl_thread *t);
 
-/*
- * model/mutex.c: robust mutexes of `t`, which has ended, pass to the next thread that locks them.
- */
+/* Passes the robust mutexes of `t`, which has ended, to whichever thread locks them next. */
 SNARLRT_HIDDEN void model_mutex_owner_ended(struct ctl_thread *t);
 
-/* Begin and end of a run (controlled_run.c). */
-/* false: unusable control block */
+/*
+ * Begin and end of a run (controlled_run.c).
+ *
+ * ctl_open() returns false if the control block is unusable. ctl_begin() is called in main's place,
+ * after the server's fork; ctl_continue() in a run that goes on from a snapshot. ctl_finish() fills
+ * the report when the process ends, once. ctl_forked_child() is called in a child that the program
+ * forks.
+ */
 SNARLRT_HIDDEN bool ctl_open(const char *path, int server, bool kernel_threads);
-/* called in place of main, after the server's fork */
 SNARLRT_HIDDEN void ctl_begin(void);
-SNARLRT_HIDDEN void ctl_finish(int status);	/* the process ends: fills the report, once */
-SNARLRT_HIDDEN void ctl_forked_child(void);	/* the program forked, this is the child */
+SNARLRT_HIDDEN void ctl_continue(void);
+SNARLRT_HIDDEN void ctl_finish(int status);
+SNARLRT_HIDDEN void ctl_forked_child(void);
 SNARLRT_HIDDEN void ctl_end_run(enum ctl_outcome outcome) __attribute__((noreturn));
-/* visibility.c: marks the granules that the block lists */
-SNARLRT_HIDDEN void ctl_shared_apply(void);
 SNARLRT_HIDDEN void ctl_describe_threads(void);	/* fills report.at */
+SNARLRT_HIDDEN uint64_t ctl_call_stack_hash(uint32_t thread);	/* sched_point.context; never 0 */
 
-/* Threads (controlled_thread.c): the main thread, and preparations for the others. */
-SNARLRT_HIDDEN void ctl_thread_first(void);
-/* before a fork: for runs with that many threads */
+/*
+ * Threads, for the other files of this room (controlled_thread.c).
+ *
+ * ctl_threads_prepare() is called before a fork and allocates for runs with that many threads.
+ * ctl_thread_first() makes the main thread a controlled one, and ctl_main_thread() runs main.
+ * ctl_exit_begins() runs the thread's C++ destructors when exit() is called.
+ */
 SNARLRT_HIDDEN void ctl_threads_prepare(uint32_t threads);
+SNARLRT_HIDDEN void ctl_thread_first(void);
 SNARLRT_HIDDEN int ctl_main_thread(int (*main)(int, char **, char **), int argc, char **argv,
 				   char **envp);
-/* exit() was called: runs the thread's C++ destructors */
 SNARLRT_HIDDEN void ctl_exit_begins(void);
-/* controlled_run.c: goes on from a snapshot as the block's new request says */
-SNARLRT_HIDDEN void ctl_continue(void);
-SNARLRT_HIDDEN void ctl_started(struct ctl_thread *t);
-SNARLRT_HIDDEN void ctl_last_turn(void);	/* at the end of the run: logs the current turn */
 
-/* Recording (recorder.c). Only if ctl.tracing; `t` is the running thread. */
+/*
+ * Recording (recorder.c). Only if ctl.tracing; `t` is the running thread.
+ *
+ * ctl_trace_frames() records the calls that are not recorded yet. ctl_trace_crash() is told the
+ * address whose access kills the thread, or 0.
+ */
 SNARLRT_HIDDEN void ctl_trace_attach(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records,
 				   uint64_t count);
-/* controlled_run.c: for sched_point.context; never 0 */
-SNARLRT_HIDDEN uint64_t ctl_call_stack_hash(uint32_t thread);
-SNARLRT_HIDDEN void ctl_trace_frames(struct ctl_thread *t);	/* records calls not recorded yet */
-SNARLRT_HIDDEN void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
-/*
- * With ctl.values, after the access itself was recorded. ctl_trace_read() records the value in
- * memory. ctl_trace_written() announces a write, whose value is recorded as soon as it has
- * happened.
- */
-SNARLRT_HIDDEN void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2);
-SNARLRT_HIDDEN void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2);
-/* the access at `addr` kills the thread; 0: unknown */
+SNARLRT_HIDDEN void ctl_trace_frames(struct ctl_thread *t);
+SNARLRT_HIDDEN void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r,
+				    uint64_t arg);
 SNARLRT_HIDDEN void ctl_trace_crash(uint64_t addr);
 SNARLRT_HIDDEN void ctl_trace_exit(struct ctl_thread *t, uint64_t pc);
 SNARLRT_HIDDEN void ctl_trace_finish(int status);
+
+/*
+ * With ctl.values, after an access was recorded: its value. ctl_trace_read() records the value in
+ * memory. ctl_trace_written() announces a write, and its value is recorded once it has happened.
+ */
+SNARLRT_HIDDEN void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2);
+SNARLRT_HIDDEN void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2);
 
 /* Coverage (controlled_coverage.c). All but ctl_profile_begin() only if ctl.profile is set. */
 SNARLRT_HIDDEN void ctl_profile_begin(void);
 SNARLRT_HIDDEN void ctl_profile_attach(const struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_profile_page(struct ctl_thread *t, const struct trace_record *records,
 				     uint64_t count);
-SNARLRT_HIDDEN void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg);
+SNARLRT_HIDDEN void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r,
+				      uint64_t arg);
 
-/* A trace or a coverage profile needs all events, in order. */
+/* Does a trace or a coverage profile need all events, in order? */
 static inline bool ctl_records(void)
 {
 	return ctl.tracing || ctl.profile;
@@ -356,14 +360,23 @@ static inline bool ctl_records(void)
 SNARLRT_HIDDEN void ctl_crash_install(void);
 SNARLRT_HIDDEN bool ctl_is_crash_handler(const void *handler);
 
-/* fork_server.c: returns in each child that is to run; does not return in the server itself. */
+/* The fork server: returns in each child that is to run, never in the calling process. */
 SNARLRT_HIDDEN void ctl_serve(void);
 
-/* Steps and events (step.c); the two ctl_reschedule functions are in point.c. */
-SNARLRT_HIDDEN void ctl_account(struct ctl_thread *t);
+/*
+ * Scheduling (point.c).
+ *
+ * ctl_reschedule_next_step() makes the current thread's next step ask the strategy.
+ * ctl_reschedule_ended() leaves `t`, which has ended. ctl_started() counts a thread's first step.
+ * ctl_last_turn() logs the current turn when the run ends.
+ */
 SNARLRT_HIDDEN void ctl_reschedule_next_step(void);
-/* t has ended: another thread runs */
 SNARLRT_HIDDEN void ctl_reschedule_ended(struct ctl_thread *t);
+SNARLRT_HIDDEN void ctl_started(struct ctl_thread *t);
+SNARLRT_HIDDEN void ctl_last_turn(void);
+
+/* Steps and events of the current thread (step.c); the hooks of the mode's row (core/mode.h). */
+SNARLRT_HIDDEN void ctl_account(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_note(enum trace_kind kind, unsigned detail, const void *object,
 			     uint64_t arg, int result, const void *pc);
 SNARLRT_HIDDEN void ctl_atomic(enum trace_kind kind, unsigned log2, const volatile void *addr,
@@ -371,51 +384,51 @@ SNARLRT_HIDDEN void ctl_atomic(enum trace_kind kind, unsigned log2, const volati
 SNARLRT_HIDDEN void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_order,
 				    const volatile void *addr, uint64_t value, const void *pc);
 
-/* Stacks and switches of threads (context_switch.c). */
+/*
+ * Stacks and switches of threads (context_switch.c).
+ *
+ * context_create() makes stack and host thread of `t`; the fork server makes the first ones of a
+ * run with context_create_prepared(). context_switch_from_ended() does not return with user-level
+ * threads. context_reap() ends the host thread of a thread that no other will join any more.
+ */
+SNARLRT_HIDDEN bool context_user_supported(void);
 SNARLRT_HIDDEN int context_create(struct ctl_thread *t, const pthread_attr_t *attr);
-SNARLRT_HIDDEN void context_create_prepared(uint32_t count);	/* in the fork server */
+SNARLRT_HIDDEN void context_create_prepared(uint32_t count);
 SNARLRT_HIDDEN void context_attach_main(struct ctl_thread *t);
 SNARLRT_HIDDEN void context_switch(struct ctl_thread *from, struct ctl_thread *to);
-/* with user-level threads it does not return */
 SNARLRT_HIDDEN void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to);
-/* t has ended and no thread will join it: ends its host thread */
 SNARLRT_HIDDEN void context_reap(struct ctl_thread *t);
-SNARLRT_HIDDEN bool context_user_supported(void);
 SNARLRT_HIDDEN int gate_call_on(char *stack_top, int (*fn)(void *), void *arg);
 
-/*
- * point_fast.c: an access to memory, called by control_mode.c. A scheduling point if it is
- * visible.
- */
+/* An access to memory (point_fast.c): a scheduling point if it is visible. */
 SNARLRT_HIDDEN void ctl_access(uint64_t addr, uint64_t size, uint64_t site);
 
 /*
- * visibility.c: memory is new or freed. Granules of one thread become unowned; shared ones stay
- * shared.
- */
-SNARLRT_HIDDEN void ctl_fresh(uint64_t addr, uint64_t size);
-
-/*
- * visibility.c: records in the shadow that the calling thread accesses memory. Returns true if the
- * access is visible: two threads have touched the memory, in this run or, as the tool knows, in an
- * earlier one.
+ * Visibility (visibility.c): which threads have accessed which granules.
+ *
+ * ctl_touch() notes an access of the calling thread. It returns true if the access is visible: two
+ * threads have accessed the memory, in this run or, as the tool knows, in an earlier one.
+ * ctl_fresh() makes new or freed memory unowned; granules that are shared stay shared.
+ * ctl_shared_apply() marks the granules that the block lists.
  */
 SNARLRT_HIDDEN bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc);
+SNARLRT_HIDDEN void ctl_fresh(uint64_t addr, uint64_t size);
+SNARLRT_HIDDEN void ctl_shared_apply(void);
 
 /*
- * The calling thread frees a block: granules that only another live thread has touched become
- * shared. In later runs the accesses to them are points and may come after the free. Threads that
- * have ended do not count: the program most likely waited for them, so their steps could not move.
+ * The calling thread frees a block: granules that only another live thread has accessed become
+ * shared. In later runs these accesses are points and may come after the free. Threads that have
+ * ended do not count: the program most likely waited for them, so their steps could not move.
  */
 SNARLRT_HIDDEN void ctl_touch_freed(uint64_t addr, uint64_t size);
 
-/* Marks freed memory and red zones: an access to poisoned memory goes to ctl_heap_bad_access(). */
+/*
+ * Poison marks freed memory and red zones (visibility.c). ctl_touch() calls ctl_heap_bad_access()
+ * for poisoned memory (heap/heap_report.c). That function fails the run, but returns if the bytes
+ * belong to a block in use or to no heap block.
+ */
 SNARLRT_HIDDEN void ctl_poison(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_unpoison(uint64_t addr, uint64_t size);
-/*
- * heap/heap_report.c: the program accesses poisoned memory at `addr`. Fails the run; returns if
- * the access is within a block, or there is no heap block.
- */
 SNARLRT_HIDDEN void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *pc);
 
 #endif

@@ -19,7 +19,7 @@
 #define TABLE_BYTES_PER_THREAD (sizeof(*ctl.threads) + sizeof(*ctl.name) + sizeof(*ctl.pending) + \
 		   sizeof(*ctl.runnable))
 
-/* tables of the first SMALL_THREADS threads */
+/* Tables of the first SMALL_THREADS threads; more threads need larger tables. */
 static uint64_t small_tables[SMALL_THREADS * TABLE_BYTES_PER_THREAD / 8];
 static struct ctl_thread *preallocated[CTL_PREPARED_MAX];
 static uint32_t preallocated_count, preallocated_used;

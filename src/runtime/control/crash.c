@@ -19,7 +19,7 @@
 
 static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
 
-/* struct sigaction of the kernel */
+/* The kernel's struct sigaction. */
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	uint64_t flags;

@@ -19,7 +19,7 @@ static struct {
 	bool writes;
 } last_access[LAST_ACCESSES] SNARLRT_BIG;
 
-/* by thread: hash of its previous dependency */
+/* By thread number: hash of the thread's previous dependency. */
 static uint32_t previous_dependency[SCHED_MAX_THREADS] SNARLRT_BIG;
 
 static uint32_t dependency_hash(uint64_t a, uint64_t b)

@@ -11,10 +11,8 @@
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-/* times in a row that all runnable threads were found spinning */
-#define HANG_ROUNDS 2000u
-/* real ns to wait for other processes before a virtual time-out expires */
-#define EXTERNAL_WAIT_NS 500000000u
+#define HANG_ROUNDS 2000u	/* rounds in which all runnable threads spin: a hang */
+#define EXTERNAL_WAIT_NS 500000000u	/* real time for other processes before a time-out */
 
 struct ctl ctl;
 

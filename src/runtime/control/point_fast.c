@@ -14,7 +14,7 @@
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-/* the fields that stay the same from point to point */
+/* The point that is passed to the strategy: most fields stay the same on the fast path. */
 static struct sched_point fast_point;
 
 /* The number of steps until the virtual clock shows `when`, which is in the future. */

@@ -65,8 +65,7 @@ void ctl_account(struct ctl_thread *t)
 	if (!count)
 		return;
 	count_steps(t, count);
-	/* must come first: process_page() may end the run, which accounts again */
-	t->processed += count;
+	t->processed += count;	/* first: process_page() may end the run, which accounts */
 	process_page(t, t->processed - count, count);
 }
 
@@ -205,7 +204,7 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 	if (ctl.flags & CTL_OBSERVE && kind != TRACE_EXIT && kind != TRACE_EXEC)
 		ctl_observe_event((uint64_t)(uintptr_t)object,
 			       (uint64_t)(uintptr_t)pc | (uint64_t)(kind | detail << 8) << 48, 0);
-	/* ctl_trace_attach() records thread starts */
+	/* Thread starts are recorded by ctl_trace_attach(). */
 	if (ctl_records() && kind != TRACE_THREAD_START) {
 		struct trace_record r = {
 			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,

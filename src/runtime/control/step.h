@@ -9,12 +9,11 @@
 #include "runtime/control/model/external.h"
 #include "sched/exact.h"
 
-#define PAGE_RECORDS 256u
+#define PAGE_RECORDS 256u	/* 4096 bytes */
 
 /*
- * Buffer of records for the running thread, which the hooks append to. All threads share it, since
- * it is processed before another thread runs. Its end is aligned to 4096: that is how the hooks
- * recognise it.
+ * The hooks append records of the running thread here. All threads share the page: it is processed
+ * before another thread runs. The hooks recognise its end by the alignment to 4096.
  */
 extern SNARLRT_HIDDEN struct trace_record ctl_page[PAGE_RECORDS];
 
@@ -23,18 +22,22 @@ static inline struct trace_record *page_end(void)
 	return ctl_page + PAGE_RECORDS;
 }
 
+/* Where the hooks append the next record of `t`. */
 static inline struct trace_record *page_cursor(const struct ctl_thread *t)
 {
 	return t->tls->cur ? t->tls->cur : t->tls->saved;
 }
 
+/* The steps that `t` may still take without a question. */
 static inline uint64_t steps_remaining(const struct ctl_thread *t)
 {
 	uint64_t room = (uint64_t)(page_end() - page_cursor(t));
 
-	return t->steps_beyond_page > SCHED_NO_LIMIT - room ? SCHED_NO_LIMIT : t->steps_beyond_page + room;
+	return t->steps_beyond_page > SCHED_NO_LIMIT - room ? SCHED_NO_LIMIT :
+							      t->steps_beyond_page + room;
 }
 
+/* Lets `t` take `steps` steps without a question: leaves that much room in the page. */
 static inline void grant_steps(struct ctl_thread *t, uint64_t steps)
 {
 	uint64_t room = steps < PAGE_RECORDS - 1 ? steps : PAGE_RECORDS - 1;
@@ -71,14 +74,11 @@ static inline void account_page(struct ctl_thread *t)
 		ctl_account(t);
 }
 
-/* events in a row without a change after which a thread counts as spinning */
-#define SPIN_EVENTS 64u
-/* steps in a row after which other threads are preferred: a busy thread must not starve them */
-#define FAIRNESS_STEPS 100000u
-/* times in a row that all runnable threads were found spinning after which time advances */
-#define TIME_PASSES_ROUNDS 8u
+#define SPIN_EVENTS 64u		/* events in a row without a change: the thread spins */
+#define FAIRNESS_STEPS 100000u	/* steps in a row: other threads go first, lest they starve */
+#define TIME_PASSES_ROUNDS 8u	/* rounds in which all runnable threads spin: time advances */
 
-/* Has the thread spun for SPIN_EVENTS since this function last returned true? */
+/* Did the last SPIN_EVENTS events of `t` change nothing? If so, counts a round and starts anew. */
 static inline bool is_spinning(struct ctl_thread *t)
 {
 	if (likely(t->unchanged_events < SPIN_EVENTS))
@@ -104,7 +104,7 @@ static inline bool is_following(void)
 	return ctl.strategy->follows && !exact_done(ctl.state);
 }
 
-/* point.c: the thread was chosen at `w`. Runs due signal handlers and acts on cancellation. */
+/* The thread was chosen at `w`: runs due signal handlers, acts on cancellation (point.c). */
 SNARLRT_HIDDEN void ctl_resume(struct ctl_thread *t, struct ctl_wait *w);
 
 static inline void changed_something(struct ctl_thread *t)
@@ -115,22 +115,23 @@ static inline void changed_something(struct ctl_thread *t)
 }
 
 /*
- * step.c: a visible access on the full path; and what follows every access once its thread was
- * chosen.
+ * Accesses (step.c). ctl_access_slow() is the full path of ctl_access(). ctl_accessed() hashes and
+ * records an access whose thread was chosen.
  */
 SNARLRT_HIDDEN void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site);
 SNARLRT_HIDDEN void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site);
 
 /*
- * point_fast.c. The full path calls it when nothing but the strategy's choice is left to do.
- * *point has the runnable threads; `next_deadline` is the clock's next time-out or timer, or
- * CTL_NEVER.
+ * The full path calls this when it has only the strategy left to ask: decides until which step the
+ * fast path may be taken (point_fast.c). *point has the runnable threads. `next_deadline` is when
+ * the next time-out or timer is due, or CTL_NEVER.
  */
 SNARLRT_HIDDEN void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline);
 
-/* The fast path of ctl_step(). Returns false if the full path must be taken. */
+/* The fast path of ctl_step(). Returns false, and does nothing, if the full path must be taken. */
 SNARLRT_HIDDEN bool ctl_step_fast(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
 
+/* Appends a turn to the block's turn log. */
 static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint64_t steps,
 				uint32_t check)
 {
@@ -147,7 +148,7 @@ static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint6
 	b->report.turns = ctl.turn_words;
 }
 
-/* turn_log.c: the end of a turn; the run is found to differ from the plan. */
+/* The turn of `t` ends; the run differs from the plan, which ends it (turn_log.c). */
 SNARLRT_HIDDEN void ctl_turn_end(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_diverged(const char *text);
 
@@ -165,7 +166,7 @@ extern SNARLRT_HIDDEN uint64_t snarlrt_debug_site;
 /* With CTL_OBSERVE: hashes or compares an event of the current thread. */
 SNARLRT_HIDDEN void ctl_observe_event(uint64_t object, uint64_t site, uint64_t value);
 
-/* dependencies.c, only with CTL_DEPENDS: an event of the current thread; the beginning of a run. */
+/* With CTL_DEPENDS: an event of the current thread; the beginning of a run (dependencies.c). */
 SNARLRT_HIDDEN void ctl_depends_event(uint64_t object, uint64_t site);
 SNARLRT_HIDDEN void ctl_depends_begin(void);
 

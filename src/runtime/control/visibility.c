@@ -17,8 +17,7 @@
 #define POISON 2u
 #define POISON_SHARED 4u
 
-/* bytes of a freed block that are scanned: shared structures are seldom larger */
-#define FREED_SCAN_BYTES 4096u
+#define FREED_SCAN_BYTES 4096u	/* bytes scanned of a freed block: shared structs are seldom larger */
 
 static void list_as_shared(uint64_t granule)
 {
@@ -94,8 +93,7 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 /* Is none of the four words SHADOW_SHARED or POISON_SHARED? A wrong "no" is possible. */
 static inline bool four_unshared(uint64_t four)
 {
-	/* a word of all ones becomes 0, with a carry */
-	uint64_t not_shared = four + SHADOW_FOUR;
+	uint64_t not_shared = four + SHADOW_FOUR;	/* all ones become 0, with a carry */
 	uint64_t not_poison = four ^ POISON_SHARED * SHADOW_FOUR;
 
 	return !((not_shared - SHADOW_FOUR) & ~not_shared & SHADOW_FOUR << 15) &&

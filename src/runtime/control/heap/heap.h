@@ -25,7 +25,7 @@ static inline bool ctl_heap_has(const void *p)
 	return (uintptr_t)p - CTL_HEAP_BASE < CTL_HEAP_SPAN;
 }
 
-/* align: 0 or a power of two. Returns NULL and sets errno if there is no memory. */
+/* `align` is 0 or a power of two. Returns NULL and sets errno if there is no memory. */
 SNARLRT_HIDDEN void *ctl_heap_alloc(size_t size, size_t align, bool zero, const void *pc);
 
 /*
@@ -34,7 +34,7 @@ SNARLRT_HIDDEN void *ctl_heap_alloc(size_t size, size_t align, bool zero, const 
  */
 SNARLRT_HIDDEN void ctl_heap_free(void *p, const void *pc);
 
-/* p is not NULL, size is not 0. */
+/* `p` must not be NULL, and `size` must not be 0. */
 SNARLRT_HIDDEN void *ctl_heap_realloc(void *p, size_t size, const void *pc);
 
 /*
@@ -63,7 +63,7 @@ struct ctl_heap_info {
  */
 SNARLRT_HIDDEN bool ctl_heap_find(uint64_t addr, struct ctl_heap_info *out);
 
-/* heap_report.c: free or realloc of a pointer that is no block in use. */
+/* Fails the run: free or realloc of a pointer that is no block in use (heap_report.c). */
 SNARLRT_HIDDEN void ctl_heap_bad_free(const void *p, const struct ctl_heap_info *block,
 				      const void *pc);
 

@@ -28,13 +28,12 @@ _Static_assert((REGIONS + 1) * BULK_BYTES + HUGE_BYTES == CTL_HEAP_SPAN, "contro
 _Static_assert(REGIONS * COMPACT_BYTES <= BULK_BYTES, "the near areas are where part -1 would be");
 
 struct area {
-	/* slots lie in [start, at); [at, mapped) is mapped */
-	uint64_t start, at, mapped, end;
+	uint64_t start, at, mapped, end;	/* slots in [start, at), mapped beyond */
 };
 
 struct region {
 	struct area compact, bulk;
-	/* free list of each class; in HUGE_REGION, of class - CLASSES */
+	/* Free list of each size class. In HUGE_REGION the index is class - CLASSES. */
 	struct slot_block *free[CLASSES];
 	uint32_t order;			/* number of allocations so far */
 };

@@ -17,8 +17,7 @@
 
 #define SLOT_HEADER 48ull
 #define SLOT_ALIGN 16ull
-/* bytes of a freed block that stay mapped, see slot_unmapped_range() */
-#define SLOT_RETAINED (1ull << 20)
+#define SLOT_RETAINED (1ull << 20)	/* bytes of a freed block that stay mapped */
 
 enum slot_state { SLOT_LIVE = 0x6c697665, SLOT_FREED = 0x66726565 };
 

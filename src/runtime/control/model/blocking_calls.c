@@ -188,7 +188,7 @@ ssize_t ctl_call_send(struct snarlrt_call *c, int fd, const struct msghdr *m, in
 	return send_rest(c, fd, m, flags, (size_t)sent);
 }
 
-/* recv() with MSG_WAITALL: several receives, with a point before each. */
+/* A recv() with MSG_WAITALL is several receives, with a point before each. */
 ssize_t ctl_call_recv_all(struct snarlrt_call *c, int fd, void *buf, size_t n, int flags)
 {
 	size_t done = 0;

@@ -14,10 +14,8 @@ static inline const void *snarlrt_fd(int fd)
 struct snarlrt_call {
 	const void *object, *pc;
 	uint8_t what;		/* enum trace_call */
-	/* CALL_ENTER was recorded, CALL_LEAVE was not; false also if the thread is not recorded */
-	bool open;
-	/* the thread is under control: the real call needs a point before it */
-	bool control;
+	bool open;		/* CALL_ENTER was recorded, CALL_LEAVE was not yet */
+	bool control;		/* under control: the real call needs a point before it */
 };
 
 /*

@@ -14,12 +14,10 @@
 #define WREFS_MONOTONIC 2u	/* glibc: the clock is CLOCK_MONOTONIC */
 #define WREFS_DESTROYED 4u	/* glibc: set by the real destroy */
 
-/* in a row per thread: after that a signal that never comes is a deadlock */
-#define SPURIOUS_MAX 2u
+#define SPURIOUS_MAX 2u		/* per thread, in a row: then a missing signal is a deadlock */
 
 static uint64_t arrivals;
-/* by thread: spurious wake-ups since the last real one */
-static uint8_t spurious[SCHED_MAX_THREADS];
+static uint8_t spurious[SCHED_MAX_THREADS];	/* by number, since last woken */
 
 void model_wait_set_join(const void *object)
 {
@@ -150,8 +148,7 @@ static int wait_noted(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mut
 	snarlrt_note(TRACE_COND_WAIT, detail, cond, (uintptr_t)mutex, 0, pc);
 	check_usable(cond, pc);
 	asleep->cancel_point = true;
-	/* the trace events of a wait are its begin and the return with the mutex */
-	asleep->hide_site = true;
+	asleep->hide_site = true;	/* a trace has the events before and after this one */
 	if (valid)
 		result = wait_for(asleep, cond, mutex, pc, &cancelled);
 	if (cancelled) {

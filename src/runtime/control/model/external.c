@@ -10,18 +10,15 @@
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/sys.h"
 
-/* descriptors in one poll; the waiters beyond are polled one by one */
-#define POLL_MAX 4096u
-/* pipes known to be used by this process only; others count as external */
-#define OWN_PIPES_MAX 256u
+#define POLL_MAX 4096u		/* descriptors in one poll; other waiters are polled singly */
+#define OWN_PIPES_MAX 256u	/* pipe ends known to be private; others count as external */
 #define NAP_MIN 50000ull	/* ns */
 #define NAP_MAX 10000000ull
-/* ns; calls that can only be tried are tried again after a nap of this length */
-#define NAP_RETRY 1000000ull
+#define NAP_RETRY 1000000ull	/* a nap this long lets ctl_call_retry() return */
 
 static struct pollfd polled[POLL_MAX] SNARLRT_BIG;
 static bool probe_needed;		/* the program made system calls since the last probe */
-/* counts changes of the outside world: system calls of the program, and long naps */
+/* Number of changes of the outside world: system calls of the program, and long naps. */
 static uint64_t generation;
 
 static struct {
@@ -173,7 +170,7 @@ static bool probe_all(void)
 		now[i] = fits && any_ready(polled + at, o->count);
 		at += fits ? o->count : 0;
 	}
-	/* is_ready_now() below overwrites `polled` */
+	/* A loop of its own, since is_ready_now() overwrites `polled`. */
 	for (uint32_t i = 0; i < ctl.count; i++) {
 		struct ctl_external_wait *o = external_wait_of(i);
 

@@ -10,7 +10,7 @@
  *
  * The rule: changes of the outside world are looked at only
  *
- * - right after system calls of the program (a pipe between two of its threads is filled by one of them), and
+ * - right after system calls of the program, since one thread may fill a pipe for another, and
  * - when no thread is runnable.
  *
  * Under an exact schedule the plan names the next thread; if it waits externally, the runtime
@@ -95,7 +95,8 @@ SNARLRT_HIDDEN void ctl_signal_deliver(void);
  * Thread `t` is created and inherits its parent's mask, or has ended. Both change which thread
  * gets a signal.
  */
-SNARLRT_HIDDEN void ctl_signal_thread_created(struct ctl_thread *t, const struct ctl_thread *parent);
+SNARLRT_HIDDEN void ctl_signal_thread_created(struct ctl_thread *t,
+					      const struct ctl_thread *parent);
 SNARLRT_HIDDEN void ctl_signal_thread_ended(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_signal_forked(void);	/* in a forked child: clears pending signals */
 
@@ -113,8 +114,8 @@ SNARLRT_HIDDEN void ctl_timers_due(void);
 enum ctl_wait_result { CTL_WAIT_READY, CTL_WAIT_EXPIRED, CTL_WAIT_INTERRUPTED };
 
 /*
- * This process made the pipe or socket pair `fds`. It created a child, which may have inherited
- * any of them.
+ * For ctl_external_any_waiter(): this process made the pipe or socket pair `fds`; it created a
+ * child, which may have inherited them all.
  */
 SNARLRT_HIDDEN void ctl_outside_own(const int fds[2]);
 SNARLRT_HIDDEN void ctl_outside_child(void);
@@ -123,8 +124,9 @@ SNARLRT_HIDDEN void ctl_outside_child(void);
  * An external wait. `restart`: handlers with SA_RESTART do not end it. The caller then calls
  * ctl_outside_stale() if its real call changes anything.
  */
-SNARLRT_HIDDEN enum ctl_wait_result ctl_external_await(struct snarlrt_call *c, struct ctl_external_wait *o,
-						uint64_t deadline, bool restart);
+SNARLRT_HIDDEN enum ctl_wait_result ctl_external_await(struct snarlrt_call *c,
+						       struct ctl_external_wait *o,
+						       uint64_t deadline, bool restart);
 
 /*
  * For calls that can only be tried: after a failure, waits until another try is worth it (the
@@ -137,58 +139,70 @@ SNARLRT_HIDDEN bool ctl_call_retry(struct snarlrt_call *c);
 /* The program makes a system call: external waiters may become ready or stop being ready. */
 SNARLRT_HIDDEN void ctl_outside_stale(void);
 
-/* Complete blocking calls, made in pieces that do not block. */
+/*
+ * The calls of these names on a blocking descriptor, made in pieces that do not block. recv_all is
+ * recv() with MSG_WAITALL.
+ */
 SNARLRT_HIDDEN ssize_t ctl_call_write(struct snarlrt_call *c, int fd, const struct iovec *v,
 				      size_t count);
 SNARLRT_HIDDEN ssize_t ctl_call_send(struct snarlrt_call *c, int fd, const struct msghdr *m,
 				     int flags);
 SNARLRT_HIDDEN ssize_t ctl_call_recv_all(struct snarlrt_call *c, int fd, void *buf, size_t n,
 					 int flags);
-/* how many of n bytes fit once poll() said POLLOUT */
-SNARLRT_HIDDEN size_t ctl_call_room(int fd, size_t n);
-/* ctl_call_may() with a time-out of CLOCK_REALTIME, after which it fails with ETIMEDOUT. */
-SNARLRT_HIDDEN bool ctl_call_may_until(struct snarlrt_call *c, int fd, short events,
-				       const struct timespec *limit);
 SNARLRT_HIDDEN int ctl_call_connect(struct snarlrt_call *c, int fd, const void *to, socklen_t size);
 SNARLRT_HIDDEN int ctl_call_open(struct snarlrt_call *c, int dir, const char *path, int flags,
 				 mode_t mode);
 
+/* The number of bytes, n at most, that a write does not block on once poll() said POLLOUT. */
+SNARLRT_HIDDEN size_t ctl_call_room(int fd, size_t n);
+
+/* As ctl_call_may(); fails with ETIMEDOUT at `limit` on CLOCK_REALTIME. */
+SNARLRT_HIDDEN bool ctl_call_may_until(struct snarlrt_call *c, int fd, short events,
+				       const struct timespec *limit);
+
 /* A scheduling point of a call that is not recorded but may make external waiters ready. */
 SNARLRT_HIDDEN void ctl_source_point(int fd, const void *pc);
 
-/* Virtual time (virtual_time.c), ns. */
-SNARLRT_HIDDEN uint64_t ctl_time_ns(const struct timespec *t);	/* saturates; NULL or negative: 0 */
-SNARLRT_HIDDEN struct timespec ctl_timespec(uint64_t ns);
-/* poll's time-out; negative: CTL_NEVER */
-SNARLRT_HIDDEN uint64_t ctl_deadline_ms(int ms);
-/* ppoll's time-out; NULL: CTL_NEVER */
-SNARLRT_HIDDEN uint64_t ctl_deadline_in(const struct timespec *t);
 /*
- * Waits until `deadline`. Returns the time that is left if a signal handler ended the wait, else
- * 0.
+ * Virtual time, ns (virtual_time.c).
+ *
+ * ctl_time_ns() saturates; NULL and negative times are 0. ctl_deadline_ms() takes poll's time-out,
+ * where a negative one is CTL_NEVER; ctl_deadline_in() takes ppoll's, where NULL is CTL_NEVER.
  */
+SNARLRT_HIDDEN uint64_t ctl_time_ns(const struct timespec *t);
+SNARLRT_HIDDEN struct timespec ctl_timespec(uint64_t ns);
+SNARLRT_HIDDEN uint64_t ctl_deadline_ms(int ms);
+SNARLRT_HIDDEN uint64_t ctl_deadline_in(const struct timespec *t);
+
+/* Sleeps until `deadline`. Returns the time left if a signal handler ended the sleep, else 0. */
 SNARLRT_HIDDEN uint64_t ctl_sleep(uint64_t deadline, const void *pc);
 SNARLRT_HIDDEN void ctl_yield(const void *pc);
-/*
- * ITIMER_REAL; ns 0 turns it off. Both return the time that was left of the old timer, 0 if it was
- * off.
- */
+
+/* ITIMER_REAL; ns 0 turns it off. Both return the time left on the old timer, 0 if it was off. */
 SNARLRT_HIDDEN uint64_t ctl_timer_set(uint64_t ns, uint64_t every, uint64_t *every_before);
 SNARLRT_HIDDEN uint64_t ctl_timer_get(uint64_t *every);
 
-/* Signal masks are virtual and have the kernel's form. Returns the current thread's old mask. */
+/* Sets the current thread's virtual signal mask, in kernel form. Returns the old one. */
 SNARLRT_HIDDEN uint64_t ctl_sigmask_set(uint64_t mask);
+
 /*
  * After an interrupted wait: does the call end with EINTR? Not if no handler ran (another thread
  * took the signal), nor if all handlers had SA_RESTART and the call is restartable.
  */
 SNARLRT_HIDDEN bool ctl_signal_ends_call(bool restartable);
-SNARLRT_HIDDEN uint64_t ctl_signal_delivery_time(void);	/* virtual time of the last delivery */
+
+/* The virtual time at which the last delivery of signals began. */
+SNARLRT_HIDDEN uint64_t ctl_signal_delivery_time(void);
+
+/* The signals of `set` that are pending for `t` or the process. */
 SNARLRT_HIDDEN uint64_t ctl_signal_pending(const struct ctl_thread *t, uint64_t set);
-/* Takes a pending signal of `set` for the current thread; 0: there is none. */
+
+/* Takes a pending signal of `set` for the current thread. Returns its number; 0: there is none. */
 SNARLRT_HIDDEN int ctl_signal_take(uint64_t set, siginfo_t *info);
+
 /* Sends a signal to `t`, or to the process if `t` is NULL. Returns 0 or an errno. */
 SNARLRT_HIDDEN int ctl_signal_send(struct ctl_thread *t, int number, const siginfo_t *info);
+
 /* Called by the trampoline of handlers: returns true if the signal is kept for a point. */
 SNARLRT_HIDDEN bool ctl_signal_catch(int number, const siginfo_t *info);
 

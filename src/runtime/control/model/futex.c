@@ -17,8 +17,7 @@
 struct futex {
 	const void *word, *other;
 	uint32_t value, value3;
-	/* number of waiters for a second word; shares its argument with `limit` */
-	uint32_t count2;
+	uint32_t count2;	/* for a second word; same argument as `limit` */
 	const struct timespec *limit;
 	int op;
 	const void *pc;

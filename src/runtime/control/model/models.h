@@ -27,7 +27,7 @@
 #include "runtime/control/control.h"
 #include "runtime/control/model/external.h"
 
-/* mutex.c, also for mtx_t */
+/* Mutexes (mutex.c), also mtx_t. */
 SNARLRT_HIDDEN int model_mutex_lock(pthread_mutex_t *mutex, unsigned detail, const void *pc);
 SNARLRT_HIDDEN int model_mutex_trylock(pthread_mutex_t *mutex, unsigned detail, const void *pc);
 SNARLRT_HIDDEN int model_mutex_timedlock(pthread_mutex_t *mutex, clockid_t clock,
@@ -47,7 +47,7 @@ SNARLRT_HIDDEN bool model_mutex_checks_owner(const pthread_mutex_t *mutex);
 SNARLRT_HIDDEN int model_mutex_wait_unlock(pthread_mutex_t *mutex);
 SNARLRT_HIDDEN int model_mutex_wait_relock(pthread_mutex_t *mutex, const void *pc);
 
-/* rwlock.c */
+/* Readers-writer locks (rwlock.c). */
 SNARLRT_HIDDEN int model_rwlock_rdlock(pthread_rwlock_t *lock, const void *pc);
 SNARLRT_HIDDEN int model_rwlock_tryrdlock(pthread_rwlock_t *lock, const void *pc);
 SNARLRT_HIDDEN int model_rwlock_timedrdlock(pthread_rwlock_t *lock, clockid_t clock,
@@ -59,13 +59,13 @@ SNARLRT_HIDDEN int model_rwlock_timedwrlock(pthread_rwlock_t *lock, clockid_t cl
 SNARLRT_HIDDEN int model_rwlock_unlock(pthread_rwlock_t *lock, const void *pc);
 SNARLRT_HIDDEN int model_rwlock_destroy(pthread_rwlock_t *lock, const void *pc);
 
-/* spin.c */
+/* Spin locks (spin.c). */
 SNARLRT_HIDDEN int model_spin_lock(pthread_spinlock_t *lock, const void *pc);
 SNARLRT_HIDDEN int model_spin_trylock(pthread_spinlock_t *lock, const void *pc);
 SNARLRT_HIDDEN int model_spin_unlock(pthread_spinlock_t *lock, const void *pc);
 SNARLRT_HIDDEN void model_spin_destroying(pthread_spinlock_t *lock, const void *pc);
 
-/* cond.c, also for cnd_t. The waits may unwind instead of returning. */
+/* Condition variables (cond.c), also cnd_t. The waits may unwind instead of returning. */
 SNARLRT_HIDDEN int model_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, unsigned detail,
 				   const void *pc);
 /* As `clock`: the one that the condition was initialised with. */
@@ -87,14 +87,14 @@ SNARLRT_HIDDEN void model_cond_destroying(pthread_cond_t *cond, const void *pc);
 typedef bool model_wait_set_filter(const struct ctl_thread *t, uint64_t arg);
 SNARLRT_HIDDEN void model_wait_set_join(const void *object);
 SNARLRT_HIDDEN bool model_wait_set_leave(const void *object);	/* false: it was woken before */
-SNARLRT_HIDDEN uint32_t model_wait_set_wake(const void *object, uint32_t most, model_wait_set_filter *wanted,
-				       uint64_t arg);
+SNARLRT_HIDDEN uint32_t model_wait_set_wake(const void *object, uint32_t most,
+					    model_wait_set_filter *wanted, uint64_t arg);
 /* Moves up to `most` threads, in order of arrival, to the wait set of `to`. */
 SNARLRT_HIDDEN uint32_t model_wait_set_move(const void *from, const void *to, uint32_t most);
-/* ctl_ready: true once the thread is in no wait set */
+/* A callback `ready`: true once the thread is in no wait set. */
 SNARLRT_HIDDEN bool model_wait_set_left(const struct ctl_wait *w);
 
-/* sem.c. The waits may unwind instead of returning. */
+/* Semaphores (sem.c). The waits may unwind instead of returning. */
 SNARLRT_HIDDEN int model_sem_wait(sem_t *sem, const void *pc);
 SNARLRT_HIDDEN int model_sem_trywait(sem_t *sem, const void *pc);
 SNARLRT_HIDDEN int model_sem_timedwait(sem_t *sem, clockid_t clock, const struct timespec *limit,
@@ -102,11 +102,11 @@ SNARLRT_HIDDEN int model_sem_timedwait(sem_t *sem, clockid_t clock, const struct
 SNARLRT_HIDDEN int model_sem_post(sem_t *sem, const void *pc);
 SNARLRT_HIDDEN void model_sem_destroying(sem_t *sem, const void *pc);
 
-/* barrier.c */
+/* Barriers (barrier.c). */
 SNARLRT_HIDDEN int model_barrier_wait(pthread_barrier_t *barrier, const void *pc);
 SNARLRT_HIDDEN int model_barrier_destroy(pthread_barrier_t *barrier, const void *pc);
 
-/* once.c; a once_flag is a pthread_once_t */
+/* Initialisation (once.c): pthread_once_t, also once_flag; guards of C++ statics. */
 SNARLRT_HIDDEN int model_once(pthread_once_t *once, void (*routine)(void), unsigned detail,
 			      const void *pc);
 SNARLRT_HIDDEN int model_guard_acquire(uint64_t *guard, const void *pc);
@@ -122,9 +122,8 @@ SNARLRT_HIDDEN bool model_futex(const long v[6], long *answer, const void *pc);
 /* The rest is for the models only. */
 
 /*
- * Waits, for example for a lock, until `w` is ready, expired or cancelled. Signal handlers run
- * meanwhile and do not end the wait. `kind` is the event that a trace of a killed run shows as
- * waiting.
+ * Waits until `w` is ready, expired or cancelled. Signal handlers run meanwhile but do not end the
+ * wait. `kind` is what the thread is shown waiting in if the run is killed.
  */
 static inline void model_wait(struct ctl_wait *w, enum trace_kind kind)
 {

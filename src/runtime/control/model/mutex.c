@@ -187,7 +187,7 @@ int model_mutex_lock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	return result;
 }
 
-/* glibc: a held error-checking mutex is busy even for its holder, unless it is robust. */
+/* As in glibc, a held error-checking mutex is busy even for its holder, unless it is robust. */
 static int try_lock(pthread_mutex_t *mutex, const void *pc)
 {
 	const struct __pthread_mutex_s *m = &mutex->__data;

@@ -70,7 +70,7 @@ int ctl_call_epoll(struct snarlrt_call *c, int fd, struct epoll_event *events, i
 
 		if (how == CTL_WAIT_INTERRUPTED)
 			return interrupted();
-		/* epoll_wait() consumes the events of edge-triggered descriptors. */
+		/* The real epoll_wait() consumes the events of edge-triggered descriptors. */
 		ctl_outside_stale();
 		got = REAL(epoll_wait)(fd, events, max, 0);
 		if (got != 0 || how == CTL_WAIT_EXPIRED)
@@ -102,7 +102,7 @@ static uint32_t sets_to_pollfds(int n, const fd_set *r, const fd_set *w, const f
 	return count;
 }
 
-/* select() without waiting. Changes the sets only if it returns an answer, or with `keep`. */
+/* Calls select() without waiting. Changes the sets if a descriptor is ready, or with `keep`. */
 static int select_now(int n, fd_set *r, fd_set *w, fd_set *e, bool keep)
 {
 	size_t bytes = ((size_t)n + 63) / 64 * 8;

@@ -22,8 +22,7 @@
 #define SIGNAL_COUNT 65
 #define QUEUE_MAX 128u
 #define TO_PROCESS UINT32_MAX	/* target of signals that any thread may take */
-/* how long a replay waits for a SIGCHLD of its schedule */
-#define EXTERNAL_SIGNAL_NS (2000000000ull)
+#define EXTERNAL_SIGNAL_NS (2000000000ull)	/* wait for a SIGCHLD of the schedule */
 
 static struct queued_signal {
 	int number;		/* 0: free entry */
@@ -37,7 +36,7 @@ const struct ctl_signal_calls *ctl_signal_calls;
 static uint64_t order;
 static uint64_t process_pending;		/* signals pending for the process, as bits */
 static bool any_signal;		/* a signal was sent or came in this run */
-/* of the last delivery: did a handler run? had all of them SA_RESTART? */
+/* About the last delivery: did a handler run, and had all of them SA_RESTART? */
 static bool handlers_ran, all_restart;
 static uint64_t delivery_began;		/* virtual time of the last delivery */
 
@@ -359,7 +358,7 @@ void ctl_signal_deliver(void)
 		all &= (a.flags & SA_RESTART) != 0;
 		ctl_signal_calls->run(number, &info);
 	}
-	/* set last: handlers have points, at which other deliveries happen */
+	/* Set last: handlers have points, at which other deliveries happen. */
 	handlers_ran = any;
 	all_restart = all;
 	delivery_began = now;

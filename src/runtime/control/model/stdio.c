@@ -8,7 +8,7 @@
  */
 #include "runtime/control/model/stdio.h"
 
-/* libc's layout behind FILE._lock. */
+/* The layout of what FILE._lock points to. */
 struct stream_lock {
 	int lock, depth;
 	void *owner;
@@ -18,7 +18,7 @@ static bool is_free(const struct ctl_wait *w)
 {
 	const struct stream_lock *l = ((FILE *)w->arg)->_lock;
 
-	/* libc's owner is the thread's pthread_t with both back ends */
+	/* With both back ends libc's owner is the pthread_t of the thread. */
 	return !l || !l->owner || l->owner == (void *)ctl.threads[w->thread]->handle;
 }
 

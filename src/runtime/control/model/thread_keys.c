@@ -107,7 +107,7 @@ static struct ctl_keys *keys_new(void)
 	if (k)
 		keys.free = k->next_free;
 	snarlrt_unlock(&keys.lock);
-	/* zero pages, touched only as far as keys are used */
+	/* Fresh pages are zero, and touched only as far as keys are used. */
 	return k ? k : arena_pages(sizeof(*k));
 }
 
@@ -266,7 +266,7 @@ SNARLRT_INTERPOSE int tss_set(tss_t key, void *value)
 	return REAL(tss_set)(key, value);
 }
 
-/* libc would also keep the library `dso` loaded until the thread ends. This function does not. */
+/* Unlike libc, does not keep the library `dso` loaded until the thread ends. */
 SNARLRT_INTERPOSE int __cxa_thread_atexit_impl(void (*run)(void *), void *object, void *dso)
 {
 	if (controlled())
