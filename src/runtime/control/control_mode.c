@@ -27,7 +27,8 @@ static void control_atomic_begin(struct mode_atomic *op)
 static void control_atomic_end(struct mode_atomic *op)
 {
 	if (ctl_on())
-		ctl_atomic_done(op->kind, op->log2, op->order, op->fail_order, op->addr, op->value, op->pc);
+		ctl_atomic_done(op->kind, op->log2, op->order, op->fail_order, op->addr, op->value,
+				op->pc);
 }
 
 static void control_exit(uint64_t pc)

@@ -15,11 +15,13 @@ void ctl_profile_begin(void)
 		ctl.profile = tool_block_profile(ctl.block, ctl.block->profile_size);
 }
 
-static void fold_event(uint32_t thread, const struct trace_record *r, uint64_t size, uint64_t arg, unsigned result)
+static void fold_event(uint32_t thread, const struct trace_record *r, uint64_t size, uint64_t arg,
+		       unsigned result)
 {
 	struct iroot_step steps[TRACE_STEPS];
-	unsigned count = trace_steps(steps, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
-				     size, arg, result, r->site & TRACE_ADDR_MASK);
+	unsigned count =
+		trace_steps(steps, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
+			    size, arg, result, r->site & TRACE_ADDR_MASK);
 
 	for (unsigned i = 0; i < count; i++)
 		iroot_profile_step(ctl.profile, &steps[i]);
@@ -28,7 +30,8 @@ static void fold_event(uint32_t thread, const struct trace_record *r, uint64_t s
 void ctl_profile_page(struct ctl_thread *t, const struct trace_record *records, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		fold_event(t->id, &records[i], 1ull << (records[i].site >> 56 & TRACE_SIZE_MASK), 0, 0);
+		fold_event(t->id, &records[i], 1ull << (records[i].site >> 56 & TRACE_SIZE_MASK), 0,
+			   0);
 }
 
 void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)

@@ -145,7 +145,8 @@ void ctl_describe_threads(void)
 
 		describe(to, ctl.threads[i]);
 		if (to->object)
-			to->owner = holder_of(to->object, ctl.threads[i]->state == CTL_LIVE ? UINT32_MAX : i);
+			to->owner = holder_of(to->object,
+					      ctl.threads[i]->state == CTL_LIVE ? UINT32_MAX : i);
 		r->described++;
 	}
 }

@@ -54,14 +54,16 @@ static struct ctl_thread *thread_new(void)
 			return NULL;
 		tables_move(more, SCHED_MAX_THREADS);
 	}
-	return preallocated_used < preallocated_count ? preallocated[preallocated_used++] : arena_pages(THREAD_BYTES);
+	return preallocated_used < preallocated_count ? preallocated[preallocated_used++]
+						      : arena_pages(THREAD_BYTES);
 }
 
 void ctl_threads_prepare(uint32_t threads)
 {
 	if (threads > CTL_PREPARED_MAX)
 		threads = CTL_PREPARED_MAX;
-	while (preallocated_count < threads && (preallocated[preallocated_count] = arena_pages(THREAD_BYTES)))
+	while (preallocated_count < threads &&
+	       (preallocated[preallocated_count] = arena_pages(THREAD_BYTES)))
 		preallocated_count++;
 	if (!ctl.kernel_threads && threads > 1)
 		context_create_prepared(threads - 1);
@@ -72,7 +74,8 @@ static void thread_register(struct ctl_thread *t)
 	t->number = ctl.count;
 	t->id = t->number + 1;
 	t->state = CTL_LIVE;
-	t->default_wait = (struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)t->routine + 1);
+	t->default_wait =
+		(struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)t->routine + 1);
 	t->default_wait.thread = t->number;
 	ctl.threads[ctl.count] = t;
 	ctl.name[ctl.count] = t->name;
@@ -282,7 +285,8 @@ int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline
 
 	if (!t) {
 		if (was_joined_before(handle))
-			ctl_misuse((const void *)handle, pc, "pthread_join of a thread that was joined before");
+			ctl_misuse((const void *)handle, pc,
+				   "pthread_join of a thread that was joined before");
 		return ESRCH;
 	}
 	if (t == ctl.current)
@@ -302,7 +306,8 @@ int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline
 	if (t->state != CTL_DONE)
 		error = wait ? ETIMEDOUT : EBUSY;
 	if (!error && t->joined) {
-		ctl_misuse((const void *)handle, pc, "pthread_join of a thread that another one joins");
+		ctl_misuse((const void *)handle, pc,
+			   "pthread_join of a thread that another one joins");
 		error = EINVAL;
 	}
 	if (!error) {

@@ -141,8 +141,10 @@ void ctl_crash_install(void)
 	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++) {
 		struct kernel_sigaction old = { 0 };
 
-		sys_call6(SYS_rt_sigaction, fatal_signals[i], 0, (long)&old, sizeof(old.mask), 0, 0);
+		sys_call6(SYS_rt_sigaction, fatal_signals[i], 0, (long)&old, sizeof(old.mask), 0,
+			  0);
 		if (!old.handler)
-			sys_call6(SYS_rt_sigaction, fatal_signals[i], (long)&ours, 0, sizeof(ours.mask), 0, 0);
+			sys_call6(SYS_rt_sigaction, fatal_signals[i], (long)&ours, 0,
+				  sizeof(ours.mask), 0, 0);
 	}
 }

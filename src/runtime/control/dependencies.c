@@ -49,20 +49,21 @@ void ctl_depends_begin(void)
 static bool is_access(enum trace_kind kind, bool *writes)
 {
 	*writes = kind != TRACE_READ && kind != TRACE_READ_RANGE && kind != TRACE_ATOMIC_LOAD;
-	return trace_roles(kind) & (ROLE_READ | ROLE_WRITE | ROLE_ACQUIRE | ROLE_RELEASE | ROLE_WAIT_BEGIN |
-				    ROLE_WAIT_END | ROLE_NOTIFY);
+	return trace_roles(kind) & (ROLE_READ | ROLE_WRITE | ROLE_ACQUIRE | ROLE_RELEASE |
+				    ROLE_WAIT_BEGIN | ROLE_WAIT_END | ROLE_NOTIFY);
 }
 
 void ctl_depends_event(uint64_t object, uint64_t site)
 {
 	uint64_t granule = (object & TRACE_ADDR_MASK) >> 3;
-	uint32_t at = dependency_hash(granule, 0) % LAST_ACCESSES, thread = ctl.current->number + 1, *previous;
+	uint32_t at = dependency_hash(granule, 0) % LAST_ACCESSES, thread = ctl.current->number + 1,
+		 *previous;
 	bool writes;
 
 	if (!is_access(site >> 48 & 0xff, &writes) || ctl.private_child)
 		return;
-	if (last_access[at].granule == granule && last_access[at].thread && last_access[at].thread != thread &&
-	    (writes || last_access[at].writes)) {
+	if (last_access[at].granule == granule && last_access[at].thread &&
+	    last_access[at].thread != thread && (writes || last_access[at].writes)) {
 		uint32_t hash = dependency_hash(last_access[at].site, site);
 
 		previous = &previous_dependency[thread - 1];

@@ -62,7 +62,8 @@ void ctl_changed(const void *object)
 
 		if (t->state != CTL_LIVE || !t->wait)
 			continue;
-		if (t->wait->event.object != (uint64_t)(uintptr_t)object && t->wait->second_object != object)
+		if (t->wait->event.object != (uint64_t)(uintptr_t)object &&
+		    t->wait->second_object != object)
 			continue;
 		t->runnable = is_ready(t);
 		remaining |= t->runnable && !before;
@@ -237,7 +238,8 @@ static bool follow_plan(void)
 	if (turn && turn->kind == SCHED_TURN_EXPIRE) {
 		t = live_thread_named(turn->name);
 		if (!t || !t->wait || t->wait->deadline == CTL_NEVER)
-			return cannot_follow("the schedule lets a time-out come where none is pending");
+			return cannot_follow(
+				"the schedule lets a time-out come where none is pending");
 		exact_advance(ctl.state);
 		expire(t, true);
 		return true;

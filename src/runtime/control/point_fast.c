@@ -28,9 +28,9 @@ void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline
 	uint64_t until = ctl.block->request.max_steps;
 
 	ctl.fast_until = 0;
-	if (ctl.kernel_threads || ctl_records() || ctl.private_child || is_exact() || is_following() ||
-	    ctl.flags & (CTL_OBSERVE | CTL_TIMEOUTS | CTL_SNAPSHOT) || ctl_signal_any() ||
-	    next_deadline <= ctl.now)
+	if (ctl.kernel_threads || ctl_records() || ctl.private_child || is_exact() ||
+	    is_following() || ctl.flags & (CTL_OBSERVE | CTL_TIMEOUTS | CTL_SNAPSHOT) ||
+	    ctl_signal_any() || next_deadline <= ctl.now)
 		return;
 	if (!until)
 		until = SCHED_NO_LIMIT;
@@ -68,7 +68,8 @@ static inline void store_event(struct sched_event *e, enum sched_op op, uint64_t
 static inline bool fast_path_applies(const struct ctl_thread *t, const struct snarlrt_tls *tls)
 {
 	return ctl.steps < ctl.fast_until && tls->cur == page_end() && t->processed == page_end() &&
-	       !t->steps_beyond_page && t->unchanged_events < SPIN_EVENTS && t->steps - t->turn_began < FAIRNESS_STEPS;
+	       !t->steps_beyond_page && t->unchanged_events < SPIN_EVENTS &&
+	       t->steps - t->turn_began < FAIRNESS_STEPS;
 }
 
 static inline struct ctl_thread *choose_next(const struct ctl_thread *t)
@@ -111,8 +112,8 @@ static __attribute__((noinline, cold)) void resume_after_change(struct ctl_threa
 	ctl_resume(t, &w);
 }
 
-static inline __attribute__((always_inline)) void fast_step(struct ctl_thread *t, enum sched_op op, uint64_t object, uint64_t size,
-			uint64_t site)
+static inline __attribute__((always_inline)) void
+fast_step(struct ctl_thread *t, enum sched_op op, uint64_t object, uint64_t size, uint64_t site)
 {
 	struct ctl_thread *next;
 

@@ -71,11 +71,13 @@ void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2)
 		return;
 	self = ring_enter(t);
 	for (unsigned i = 0; i < (log2 == 4 ? 2 : 1); i++) {
-		struct trace_record records_out[2] = { { (addr + 8 * i) & TRACE_ADDR_MASK,
-						  TRACE_SITE(TRACE_VALUE, log2 == 4 ? 3 : log2, 0) },
-						{ next_time(self, 0), value[i] } };
+		struct trace_record pair[2] = {
+			{ (addr + 8 * i) & TRACE_ADDR_MASK,
+			  TRACE_SITE(TRACE_VALUE, log2 == 4 ? 3 : log2, 0) },
+			{ next_time(self, 0), value[i] },
+		};
 
-		snarlrt_append(self, records_out, 2);
+		snarlrt_append(self, pair, 2);
 	}
 	ring_leave(t);
 }
@@ -124,7 +126,8 @@ void ctl_trace_attach(struct ctl_thread *t)
 	struct snarlrt_stack stack = { snarlrt.main_stack_low, snarlrt.main_stack_high };
 
 	if (t->stack)
-		stack = (struct snarlrt_stack){ (uint64_t)t->stack, (uint64_t)t->stack + t->stack_size };
+		stack = (struct snarlrt_stack){ (uint64_t)t->stack,
+						(uint64_t)t->stack + t->stack_size };
 	tls->ended = 0;
 	t->ring = snarlrt_thread_attach(t->id, parent, t->ordinal,
 					(const void *)(uintptr_t)t->routine, &stack);
@@ -156,14 +159,14 @@ void ctl_trace_frames(struct ctl_thread *t)
 
 void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
 {
-	struct trace_record records_out[2] = { *r, { 0, arg } };
+	struct trace_record pair[2] = { *r, { 0, arg } };
 	struct snarlrt_thread *self;
 
 	emit_pending_write();
 	self = ring_enter(t);
 	snarlrt_tell_frames(self);
-	records_out[1].addr = next_time(self, 0);
-	snarlrt_append(self, records_out, 2);
+	pair[1].addr = next_time(self, 0);
+	snarlrt_append(self, pair, 2);
 	ring_leave(t);
 }
 

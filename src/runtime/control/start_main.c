@@ -94,5 +94,6 @@ SNARLRT_INTERPOSE int __libc_start_main(int (*main)(int, char **, char **), int 
 {
 	snarlrt_real_ready();
 	program.main = main;
-	return REAL(__libc_start_main)(main_or_controlled, argc, argv, init, fini, rtld_fini, stack_end);
+	return REAL(__libc_start_main)(main_or_controlled, argc, argv, init, fini, rtld_fini,
+				       stack_end);
 }

@@ -47,7 +47,8 @@ static void process_page(struct ctl_thread *t, const struct trace_record *r, uin
 	if (wrote)
 		changed_something(t);
 	else
-		for (uint64_t i = count; i > 0 && changed_nothing(t, r[i - 1].addr, r[i - 1].site); i--)
+		for (uint64_t i = count; i > 0 && changed_nothing(t, r[i - 1].addr, r[i - 1].site);
+		     i--)
 			;
 	if (ctl.tracing)
 		ctl_trace_page(t, r, count);
@@ -171,7 +172,8 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 		ctl_observe_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
 	if (ctl_records()) {
 		unsigned detail = log2 | ((unsigned)order & TRACE_ORDER_MASK) << TRACE_ORDER_SHIFT;
-		struct trace_record r = { (object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)fail_order << 48,
+		struct trace_record r = { (object & TRACE_ADDR_MASK) |
+						  (uint64_t)(uint16_t)fail_order << 48,
 					  TRACE_SITE(kind, detail, pc) };
 
 		emit_event(&r, value);
@@ -185,8 +187,8 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 /* Operations that a polling loop repeats, such as lock, look, unlock, count as changing nothing. */
 static bool is_polling(enum trace_kind kind)
 {
-	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE | ROLE_NOTIFY) || kind == TRACE_YIELD ||
-	       kind == TRACE_SLEEP || kind == TRACE_CALL_ENTER;
+	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE | ROLE_NOTIFY) ||
+	       kind == TRACE_YIELD || kind == TRACE_SLEEP || kind == TRACE_CALL_ENTER;
 }
 
 void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
@@ -207,7 +209,8 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 	/* Thread starts are recorded by ctl_trace_attach(). */
 	if (ctl_records() && kind != TRACE_THREAD_START) {
 		struct trace_record r = {
-			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
+			((uint64_t)(uintptr_t)object & TRACE_ADDR_MASK) |
+				(uint64_t)(uint16_t)result << 48,
 			TRACE_SITE(kind, detail, pc),
 		};
 

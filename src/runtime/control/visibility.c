@@ -17,7 +17,7 @@
 #define POISON 2u
 #define POISON_SHARED 4u
 
-#define FREED_SCAN_BYTES 4096u	/* bytes scanned of a freed block: shared structs are seldom larger */
+#define FREED_SCAN_BYTES 4096u	/* scanned of a freed block: shared structs are seldom larger */
 
 static void list_as_shared(uint64_t granule)
 {

@@ -276,7 +276,8 @@ static bool fits_in_place(const struct slot_block *b, size_t size)
 
 static void resize(struct slot_block *b, size_t size, uint32_t number, const void *pc)
 {
-	uint64_t from = slot_round(slot_user(b) + b->size, 8), to = slot_round(slot_user(b) + size, 8);
+	uint64_t from = slot_round(slot_user(b) + b->size, 8),
+		 to = slot_round(slot_user(b) + size, 8);
 
 	if (from < to)
 		ctl_unpoison(from, to - from);

@@ -24,8 +24,8 @@
 #define QUARANTINE_BYTES (64ull << 20)
 #define QUARANTINE_BLOCKS (256u << 10)
 
-_Static_assert((REGIONS + 1) * BULK_BYTES + HUGE_BYTES == CTL_HEAP_SPAN, "control_heap.h");
-_Static_assert(REGIONS * COMPACT_BYTES <= BULK_BYTES, "the near areas are where part -1 would be");
+_Static_assert((REGIONS + 1) * BULK_BYTES + HUGE_BYTES == CTL_HEAP_SPAN, "heap.h");
+_Static_assert(REGIONS * COMPACT_BYTES <= BULK_BYTES, "the compact areas fit before the first bulk area");
 
 struct area {
 	uint64_t start, at, mapped, end;	/* slots in [start, at), mapped beyond */
@@ -217,7 +217,8 @@ static void quarantine_add(struct slot_block *b)
 	heap.last = b;
 	heap.quarantined_bytes += quarantine_bytes(b);
 	heap.quarantined_blocks++;
-	while (heap.quarantined_bytes > QUARANTINE_BYTES || heap.quarantined_blocks > QUARANTINE_BLOCKS) {
+	while (heap.quarantined_bytes > QUARANTINE_BYTES ||
+	       heap.quarantined_blocks > QUARANTINE_BLOCKS) {
 		struct slot_block *out = heap.first;
 
 		heap.first = out->next;
@@ -253,7 +254,8 @@ struct slot_block *slot_at(const void *p)
 	uint32_t region;
 	struct area *a = area_of((uint64_t)p, &region);
 
-	if (!a || (uint64_t)p % SLOT_ALIGN || (uint64_t)p < a->start + SLOT_HEADER || (uint64_t)p >= a->at)
+	if (!a || (uint64_t)p % SLOT_ALIGN || (uint64_t)p < a->start + SLOT_HEADER ||
+	    (uint64_t)p >= a->at)
 		return NULL;
 	return slot_has_state(b, SLOT_LIVE) || slot_has_state(b, SLOT_FREED) ? b : NULL;
 }

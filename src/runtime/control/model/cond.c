@@ -45,7 +45,8 @@ static bool may_return(const struct ctl_wait *w)
 }
 
 /* The threads in the wait set, in order of arrival. Valid until the next call. */
-static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint64_t arg, uint32_t *count)
+static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint64_t arg,
+			 uint32_t *count)
 {
 	static uint32_t found[SCHED_MAX_THREADS] SNARLRT_BIG;
 	uint32_t n = 0;
@@ -54,9 +55,11 @@ static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint
 		const struct ctl_thread *t = ctl.threads[i];
 		uint32_t at = n;
 
-		if (!t || t->state != CTL_LIVE || t->wait_set != object || (wanted && !wanted(t, arg)))
+		if (!t || t->state != CTL_LIVE || t->wait_set != object ||
+		    (wanted && !wanted(t, arg)))
 			continue;
-		for (; at > 0 && ctl.threads[found[at - 1]]->wait_set_order > t->wait_set_order; at--)
+		for (; at > 0 && ctl.threads[found[at - 1]]->wait_set_order > t->wait_set_order;
+		     at--)
 			found[at] = found[at - 1];
 		found[at] = i;
 		n++;
@@ -76,7 +79,8 @@ static void remove_and_wake(struct ctl_thread *t)
 		ctl_changed((const void *)(uintptr_t)t->wait->event.object);
 }
 
-uint32_t model_wait_set_wake(const void *object, uint32_t most, model_wait_set_filter *wanted, uint64_t arg)
+uint32_t model_wait_set_wake(const void *object, uint32_t most, model_wait_set_filter *wanted,
+			     uint64_t arg)
 {
 	uint32_t left, woken = 0;
 	uint32_t *set = members(object, wanted, arg, &left);

@@ -75,7 +75,9 @@ void ctl_outside_own(const int fds[2])
 	struct stat st;
 	int saved = errno;
 
-	for (int i = 0; i < 2 && own_pipe_count < OWN_PIPES_MAX && !had_children && fstat(fds[i], &st) == 0; i++) {
+	for (int i = 0;
+	     i < 2 && own_pipe_count < OWN_PIPES_MAX && !had_children && fstat(fds[i], &st) == 0;
+	     i++) {
 		own_pipes[own_pipe_count].dev = st.st_dev;
 		own_pipes[own_pipe_count++].ino = st.st_ino;
 	}
@@ -250,8 +252,8 @@ static bool is_ready(const struct ctl_wait *w)
 	return ((const struct ctl_external_wait *)w->arg)->ready;
 }
 
-enum ctl_wait_result ctl_external_await(struct snarlrt_call *c, struct ctl_external_wait *o, uint64_t deadline,
-				 bool restart)
+enum ctl_wait_result ctl_external_await(struct snarlrt_call *c, struct ctl_external_wait *o,
+					uint64_t deadline, bool restart)
 {
 	for (;;) {
 		struct ctl_wait w = CTL_WAIT(SCHED_OP_CALL, c->object, is_ready, c->pc);

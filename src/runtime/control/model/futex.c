@@ -138,9 +138,11 @@ static long futex_wake(const struct futex *f, uint32_t bits)
 	futex_point(f);
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, 0, f->pc);
 	error = (uintptr_t)f->word % sizeof(uint32_t) || !bits ? EINVAL : 0;
-	if (error)
+	if (error) {
 		snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, error, f->pc);
-	return answer(error, error ? 0 : model_wait_set_wake(f->word, at_least_one(f->value), matches_bits, bits));
+		return answer(error, 0);
+	}
+	return answer(0, model_wait_set_wake(f->word, at_least_one(f->value), matches_bits, bits));
 }
 
 static int requeue_error(const struct futex *f, bool compares)

@@ -90,8 +90,9 @@ static uint32_t sets_to_pollfds(int n, const fd_set *r, const fd_set *w, const f
 	uint32_t count = 0;
 
 	for (int fd = 0; fd < n; fd++) {
-		short events = (short)((in_set(r, fd) ? POLLIN : 0) | (in_set(w, fd) ? POLLOUT : 0) |
-				       (in_set(e, fd) ? POLLPRI : 0));
+		short events =
+			(short)((in_set(r, fd) ? POLLIN : 0) | (in_set(w, fd) ? POLLOUT : 0) |
+				(in_set(e, fd) ? POLLPRI : 0));
 
 		if (!events)
 			continue;

@@ -265,7 +265,8 @@ uint64_t ctl_signal_pending(const struct ctl_thread *t, uint64_t set)
 	uint64_t blocked = 0;
 
 	sys_call(SYS_rt_sigpending, &blocked, sizeof(blocked), 0);
-	return (t->sigpending | process_pending | __atomic_load_n(&external_pending, __ATOMIC_ACQUIRE) | blocked) &
+	return (t->sigpending | process_pending |
+		__atomic_load_n(&external_pending, __ATOMIC_ACQUIRE) | blocked) &
 	       set;
 }
 

@@ -56,7 +56,8 @@ int model_spin_unlock(pthread_spinlock_t *lock, const void *pc)
 	if (*lock == free_value())
 		ctl_misuse((const void *)lock, pc, "unlock of a spin lock that is not locked");
 	else if (*lock < 0 && *lock != -(int)ctl_self()->id)
-		ctl_misuse((const void *)lock, pc, "unlock of a spin lock that another thread holds");
+		ctl_misuse((const void *)lock, pc,
+			   "unlock of a spin lock that another thread holds");
 	*lock = free_value();
 	ctl_held_drop((const void *)lock);
 	ctl_changed((const void *)lock);

@@ -107,7 +107,8 @@ uint64_t ctl_sleep(uint64_t deadline, const void *pc)
 		ctl_cancel_act();
 	if (w.interrupted && !w.expired && !ctl_signal_ends_call(false))
 		return ctl_sleep(deadline, pc);
-	return w.interrupted && deadline > ctl_signal_delivery_time() ? deadline - ctl_signal_delivery_time() : 0;
+	return w.interrupted && deadline > ctl_signal_delivery_time() ?
+		       deadline - ctl_signal_delivery_time() : 0;
 }
 
 void ctl_yield(const void *pc)
