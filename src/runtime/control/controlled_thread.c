@@ -45,8 +45,8 @@ static void tables_move(void *to, uint32_t most)
 static struct ctl_thread *thread_new(void)
 {
 	if (ctl.count >= SCHED_MAX_THREADS)
-		ctl_unsupported("more than 1,024 threads in one run; "
-				"control cannot follow so many");
+		ctl_unsupported("the run has created more than 1,024 threads, "
+				"the limit of controlled runs");
 	if (ctl.count == SMALL_THREADS) {
 		void *more = arena_pages(SCHED_MAX_THREADS * TABLE_BYTES_PER_THREAD);
 
@@ -112,7 +112,7 @@ void ctl_thread_first(void)
 	tables_move(small_tables, SMALL_THREADS);
 	t = thread_new();
 	if (!t)
-		ctl_unsupported("no memory for control");
+		ctl_unsupported("out of memory for the tables of controlled threads");
 	t->name = SCHED_MAIN;
 	context_attach_main(t);
 	t->tls->cur = t->processed = page_end();

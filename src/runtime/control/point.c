@@ -238,8 +238,7 @@ static bool follow_plan(void)
 	if (turn && turn->kind == SCHED_TURN_EXPIRE) {
 		t = live_thread_named(turn->name);
 		if (!t || !t->wait || t->wait->deadline == CTL_NEVER)
-			return cannot_follow(
-				"the schedule lets a time-out come where none is pending");
+			return cannot_follow("the schedule expires a wait that has no time-out");
 		exact_advance(ctl.state);
 		expire(t, true);
 		return true;
@@ -247,7 +246,7 @@ static bool follow_plan(void)
 	if (turn && turn->kind == SCHED_TURN_SIGNAL) {
 		t = live_thread_named(turn->name);
 		if (!t)
-			return cannot_follow("the schedule has a signal for a thread that is gone");
+			return cannot_follow("the schedule signals a thread that has ended");
 		exact_advance(ctl.state);
 		accept_signal(t, (int)turn->steps);
 		return true;

@@ -68,7 +68,7 @@ static int controlled_main(int argc, char **argv, char **envp)
 	stack = sys_mmap((void *)MAIN_STACK, MAIN_STACK_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(stack))
-		ctl_unsupported("the address space for main's stack is taken");
+		ctl_unsupported("cannot map main's stack: 0x5ff000000000 is mapped already");
 	snarlrt.main_stack_low = (uint64_t)stack;
 	snarlrt.main_stack_high = (uint64_t)stack + MAIN_STACK_BYTES;
 	/*

@@ -44,7 +44,7 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 	b->report.pc = site & TRACE_ADDR_MASK;
 	b->report.kind = trace_site_kind(site);
 	exact_lose_here(ctl.state);
-	ctl_diverged("an event is not the schedule's");
+	ctl_diverged("an event differs from the schedule");
 }
 
 /* Adds an event to the turn's hash and compares its check byte with the plan. */
@@ -76,7 +76,7 @@ void ctl_turn_end(struct ctl_thread *t)
 		ctl_turn_log(t, SCHED_TURN_RUN, steps, check);
 	if (is_exact() && check && steps && !ctl.private_child &&
 	    !exact_check(ctl.state, steps, check))
-		ctl_diverged("the events of a turn are not those of the schedule");
+		ctl_diverged("the events of a turn differ from the schedule");
 	ctl.hash = (ctl.hash ^ ctl.turn_hash ^ t->name) * MIX_FACTOR;
 	ctl.turn_hash = 0;
 	t->turn_began = t->steps;

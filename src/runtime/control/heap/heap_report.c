@@ -115,7 +115,7 @@ void ctl_heap_bad_free(const void *p, const struct ctl_heap_info *b, const void 
 		return;
 	}
 	if (b && b->start == (uint64_t)p) {
-		put(&l, "free of a block whose head was overwritten: a ");
+		put(&l, "free of a block whose header was overwritten: a ");
 		put_block(&l, b);
 	} else if (b) {
 		put(&l, "free of a pointer that malloc did not return: ");
