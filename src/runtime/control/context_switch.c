@@ -303,10 +303,7 @@ void context_switch(struct ctl_thread *from, struct ctl_thread *to)
 	__atomic_store_n(&from->token, 0, __ATOMIC_RELAXED);
 }
 
-/*
- * For a thread that has ended. A kernel thread sleeps until it is reaped, then returns from its
- * function.
- */
+/* The thread has ended. A kernel thread sleeps until it is reaped and then returns. */
 void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to)
 {
 	if (!ctl.kernel_threads)

@@ -38,10 +38,7 @@ __asm__(".text\n"
 
 static uint64_t code_start, code_end;	/* of the executable */
 
-/*
- * Uses the program headers from the kernel. The linker's symbols (etext) would be exported with
- * ours.
- */
+/* From the program headers, since the linker's etext would be exported with our symbols. */
 static void find_program_code(void)
 {
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
@@ -92,18 +89,13 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	struct ctl_report *r = &ctl.block->report;
 
-	/*
-	 * A signal that was sent does not occur again by itself; one of a faulting instruction
-	 * does.
-	 */
+	/* Unlike a fault, a signal that was sent does not occur again by itself. */
 	if (info->si_code <= 0)
 		sys_call(SYS_tgkill, sys_call(SYS_getpid, 0, 0, 0), sys_call(SYS_gettid, 0, 0, 0),
 			 number);
 	if (!ctl.begun || ctl.ended || ctl.private_child)
 		return;
-	/*
-	 * The pages of big freed blocks are unmapped: the use after free is a segmentation fault.
-	 */
+	/* Pages of big freed blocks are unmapped, so their use is a segmentation fault. */
 	if (number == SIGSEGV && info->si_code > 0)
 		ctl_heap_bad_access((uint64_t)(uintptr_t)info->si_addr, 1,
 				    regs[REG_ERR] & 2, (const void *)regs[REG_RIP]);

@@ -42,10 +42,7 @@ void ctl_depends_begin(void)
 	sys_clear((char *)ctl.block + ctl.block->depends, ctl.block->depends_size);
 }
 
-/*
- * Does the event read or write memory or the state of a lock? Creation and destruction do not
- * count.
- */
+/* Does the event read or write memory or a lock's state? Creation and destruction do not. */
 static bool is_access(enum trace_kind kind, bool *writes)
 {
 	*writes = kind != TRACE_READ && kind != TRACE_READ_RANGE && kind != TRACE_ATOMIC_LOAD;

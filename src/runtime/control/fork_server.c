@@ -89,10 +89,7 @@ void ctl_serve(void)
 		snarlrt_unhide();
 		if (pid == 0) {
 			become_run(self);
-			/*
-			 * Hidden from the program, unless the run is to become a server at its
-			 * snapshot.
-			 */
+			/* Only a run that becomes a server at its snapshot keeps the socket. */
 			if (!(ctl.block->request.flags & CTL_SNAPSHOT))
 				sys_call(SYS_close, ctl.server, 0, 0);
 			if (in_run)

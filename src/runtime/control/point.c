@@ -25,10 +25,7 @@ void ctl_reschedule_next_step(void)
 	ctl_fast_path_end();
 }
 
-/*
- * Lets the thread take `steps` steps without a question. With CTL_DEBUG or values each step comes
- * to C.
- */
+/* Grants steps without a question. With CTL_DEBUG or values each step still comes to C. */
 static void allow_steps(struct ctl_thread *t, uint64_t steps)
 {
 	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values)) {
@@ -54,7 +51,7 @@ static bool is_ready(struct ctl_thread *t)
 
 void ctl_changed(const void *object)
 {
-	bool remaining = false;
+	bool became_runnable = false;
 
 	for (uint32_t i = 0; i < ctl.count; i++) {
 		struct ctl_thread *t = ctl.threads[i];
@@ -66,11 +63,11 @@ void ctl_changed(const void *object)
 		    t->wait->second_object != object)
 			continue;
 		t->runnable = is_ready(t);
-		remaining |= t->runnable && !before;
+		became_runnable |= t->runnable && !before;
 		if (t->runnable != before)
 			ctl_fast_path_end();
 	}
-	if (remaining) {
+	if (became_runnable) {
 		ctl.progress++;
 		ctl_reschedule_next_step();
 	}
@@ -122,10 +119,7 @@ static size_t collect_runnable(uint32_t *runnable)
 	return n;
 }
 
-/*
- * Have all runnable threads been found spinning at least `rounds` times in a row, without
- * progress?
- */
+/* Have all runnable threads spun for `rounds` rounds or more, without any progress? */
 static bool all_spin(const uint32_t *runnable, size_t count, uint32_t rounds)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -152,10 +146,7 @@ static void deadlock(void)
 	ctl_fail(CTL_FAIL_DEADLOCK, NULL, NULL, NULL, NULL, "no thread can go on");
 }
 
-/*
- * Advances virtual time to the next time-out or timer and lets it fire. Returns false if there is
- * none.
- */
+/* Advances time to the next time-out or timer, which fires. Returns false: there is none. */
 static bool advance_to_next_deadline(bool log)
 {
 	struct ctl_thread *t = thread_with_next_deadline();
@@ -181,10 +172,7 @@ static uint64_t next_deadline(void)
 	return t && t->wait->deadline < timer ? t->wait->deadline : timer;
 }
 
-/*
- * Real time to wait for other processes: the virtual time to the next deadline, EXTERNAL_WAIT_NS
- * at most.
- */
+/* The real time for other processes: as much as is left to the next deadline, within reason. */
 static uint64_t external_wait_limit(void)
 {
 	uint64_t until = next_deadline();
@@ -193,10 +181,7 @@ static uint64_t external_wait_limit(void)
 	return until < EXTERNAL_WAIT_NS ? until : EXTERNAL_WAIT_NS;
 }
 
-/*
- * No thread is runnable: advances time, or waits for the kernel. Fails the run if neither can
- * help.
- */
+/* No thread is runnable: advances time, waits for the kernel, or reports a deadlock. */
 static void wait_until_some_can_run(void)
 {
 	if (!ctl_external_any_waiter()) {
@@ -355,10 +340,7 @@ static void check_limits(void)
 	}
 }
 
-/*
- * Asks the strategy and switches to its choice. Returns when `t` is chosen again; never, if t has
- * ended.
- */
+/* Asks the strategy and switches to its choice. Returns when `t` runs again, if ever. */
 static void reschedule(struct ctl_thread *t, bool yields)
 {
 	struct ctl_thread *next;

@@ -41,10 +41,7 @@ void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline
 	fast_point.yields = false;
 	fast_point.idle = 0;
 	ctl.fast_until = until;
-	/*
-	 * A signal handler may have run before fast_until was set, and its ctl_fast_path_end() is
-	 * lost.
-	 */
+	/* A signal may have come before fast_until was set: its ctl_fast_path_end() is lost. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (ctl_signal_any())
 		ctl_fast_path_end();
@@ -101,10 +98,7 @@ static inline void switch_to(struct ctl_thread *t, struct ctl_thread *next)
 	context_jump_saved(t, next);
 }
 
-/*
- * Something happened while other threads ran: handles signals and cancellation, as ctl_wait()
- * does.
- */
+/* The thread goes on after a change: handles signals and cancellation, as ctl_wait() does. */
 static __attribute__((noinline, cold)) void resume_after_change(struct ctl_thread *t)
 {
 	struct ctl_wait w = t->default_wait;

@@ -17,10 +17,7 @@
 
 static struct trace_record *page_cur, *page_saved;
 
-/*
- * A time that is later than all earlier ones of all threads. The next call leaves room for `more`
- * events after it, each with a time of its own.
- */
+/* Returns a time later than all earlier ones of all threads, and reserves `more` later ones. */
 static uint64_t next_time(struct snarlrt_thread *self, uint64_t more)
 {
 	static uint64_t last;
@@ -120,9 +117,7 @@ void ctl_trace_attach(struct ctl_thread *t)
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct trace_record *cur = tls->cur;
 	uint32_t parent = t->number ? t->parent + 1 : 0;
-	/*
-	 * Not asked of libc: it would allocate, and the run would differ from one without a trace.
-	 */
+	/* Not from libc, which would allocate: the run would differ from one without a trace. */
 	struct snarlrt_stack stack = { snarlrt.main_stack_low, snarlrt.main_stack_high };
 
 	if (t->stack)

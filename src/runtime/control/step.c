@@ -153,10 +153,7 @@ static uint64_t value_at(const volatile void *addr, unsigned log2)
 	return *(const volatile uint64_t *)addr;
 }
 
-/*
- * `value` is what an atomic read-modify-write found in memory. If it is still there, nothing
- * changed.
- */
+/* `value` is what a read-modify-write found. If it is still there, nothing changed. */
 void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_order,
 		     const volatile void *addr, uint64_t value, const void *pc)
 {

@@ -152,10 +152,7 @@ static inline void ctl_turn_log(const struct ctl_thread *t, uint32_t kind, uint6
 SNARLRT_HIDDEN void ctl_turn_end(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_diverged(const char *text);
 
-/*
- * debugger.c, only with CTL_DEBUG: `t` is about to execute the event of `w`; `from` stops and `to`
- * goes on.
- */
+/* With CTL_DEBUG: `t` executes the event of `w`; `from` stops and `to` goes on (debugger.c). */
 SNARLRT_HIDDEN void snarlrt_debug_step(struct ctl_thread *t, const struct ctl_wait *w);
 SNARLRT_HIDDEN void snarlrt_debug_here(struct ctl_thread *t, const struct ctl_wait *w);
 SNARLRT_HIDDEN void snarlrt_debug_switch(struct ctl_thread *from, struct ctl_thread *to);

@@ -74,10 +74,7 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 	s = shadow_of(addr);
 	end = shadow_of(addr + (size < FREED_SCAN_BYTES ? size : FREED_SCAN_BYTES) - 1);
 	for (; s <= end; s++) {
-		/*
-		 * Four words at a time where no other thread has touched the memory, the common
-		 * case.
-		 */
+		/* Four words at a time if no other thread has touched them, the common case. */
 		if (!((uintptr_t)s & 7) && s + 3 <= end &&
 		    (*(uint64_t *)s == 0 || *(uint64_t *)s == own * SHADOW_FOUR)) {
 			s += 3;

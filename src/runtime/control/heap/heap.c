@@ -34,10 +34,7 @@ static void poison_range(uint64_t from, uint64_t to)
 		ctl_poison(from, to - from);
 }
 
-/*
- * Poisons the slot's bytes behind the block, in whole granules. The rest of the block's last
- * granule stays accessible.
- */
+/* Poisons whole granules behind the block. Its own last granule stays accessible. */
 static void poison_redzone(const struct slot_block *b)
 {
 	uint64_t from = slot_round(slot_user(b) + b->size, 8), to = slot_end(b);
@@ -45,10 +42,7 @@ static void poison_redzone(const struct slot_block *b)
 	poison_range(from, to - from < REDZONE ? to : from + REDZONE);
 }
 
-/*
- * The slot held a block before: makes its memory accessible, unpoisoned and, if `zero`, zero
- * again.
- */
+/* Makes a used slot's memory accessible, unpoisoned and, if `zero`, zero again. */
 static void reuse_slot(const struct slot_block *old, uint64_t start, uint64_t size, bool zero)
 {
 	uint64_t low, high, end = start + size;
@@ -67,9 +61,7 @@ static void reuse_slot(const struct slot_block *old, uint64_t start, uint64_t si
 	ctl_unpoison(start, slot_round(size, 8));
 }
 
-/*
- * The block begins behind its slot's start: writes a short header there, which leads to the block.
- */
+/* The block begins later than its slot: writes a short header at the slot's start. */
 static void write_slot_prefix(uint64_t slot, uint64_t start, uint32_t class)
 {
 	poison_range(start - slot > REDZONE ? start - REDZONE : slot, start);
@@ -230,10 +222,7 @@ static void info_of(const struct slot_block *b, struct ctl_heap_info *out)
 	};
 }
 
-/*
- * Makes the point and returns the block to be freed. NULL: there is none, and the misuse was
- * reported.
- */
+/* Makes the point and returns the block to free. NULL: there is none; it was reported. */
 static struct slot_block *block_to_free(void *p, uint32_t number, const void *pc)
 {
 	const struct slot_block *wrong;

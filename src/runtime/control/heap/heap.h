@@ -37,10 +37,7 @@ SNARLRT_HIDDEN void ctl_heap_free(void *p, const void *pc);
 /* `p` must not be NULL, and `size` must not be 0. */
 SNARLRT_HIDDEN void *ctl_heap_realloc(void *p, size_t size, const void *pc);
 
-/*
- * The size that the program asked for, so that the bytes behind stay out of bounds. 0: p is not a
- * block.
- */
+/* The size that the program asked for: bytes behind it are out of bounds. 0: no block. */
 SNARLRT_HIDDEN size_t ctl_heap_size(const void *p);
 
 /* Called before (`begin`) and after a fork, like arena_fork(). */

@@ -190,10 +190,7 @@ static inline uint64_t quarantine_bytes(const struct slot_block *b)
 	return slot_unmapped_range(b, &low, &high) ? SLOT_RETAINED : slot_end(b) - slot_start(b);
 }
 
-/*
- * Adds the slot to the free list of the region that it lies in: a thread may free another thread's
- * block.
- */
+/* Adds the slot to the free list of its own region, whichever thread freed the block. */
 static void add_to_free_list(struct slot_block *b)
 {
 	struct slot_block **list;
@@ -230,10 +227,7 @@ static void quarantine_add(struct slot_block *b)
 	}
 }
 
-/*
- * Host threads free into their own region; blocks of other regions are lost then (heap.h says
- * why).
- */
+/* A host thread's free reuses slots of its own region only; others are lost (heap.h). */
 void slot_free(struct slot_block *b, uint32_t number, const void *pc)
 {
 	uint32_t region;

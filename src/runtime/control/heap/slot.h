@@ -80,10 +80,7 @@ static inline uint64_t slot_origin(const void *pc, uint32_t thread)
 	return (uint64_t)pc << 16 | thread;
 }
 
-/*
- * The pages of a freed block that go back to the kernel: [*low, *high). Returns false if there are
- * none.
- */
+/* The pages [*low, *high) of a freed block go back to the kernel. False: there are none. */
 static inline bool slot_unmapped_range(const struct slot_block *b, uint64_t *low, uint64_t *high)
 {
 	*low = slot_round(slot_user(b) + SLOT_RETAINED, 4096);
@@ -108,10 +105,7 @@ SNARLRT_HIDDEN uint32_t slot_next_order(uint32_t number);
 /* The block that begins at p, in use or freed; NULL: there is none. */
 SNARLRT_HIDDEN struct slot_block *slot_at(const void *p);
 
-/*
- * The block at `addr`. Between two blocks this is the one in use, or else the nearer. NULL: there
- * is none.
- */
+/* The block at `addr`; between two blocks the one in use, or else the nearer. NULL: none. */
 SNARLRT_HIDDEN const struct slot_block *slot_find(uint64_t addr);
 
 #endif

@@ -23,10 +23,7 @@ static inline struct barrier *state_of(const struct ctl_wait *w)
 	return (struct barrier *)(uintptr_t)w->event.object;
 }
 
-/*
- * w->arg is the thread's own value of `arrived`. It is released when `released` is larger, modulo
- * 2^32.
- */
+/* w->arg is the value of `arrived` at the thread's arrival. The difference allows overflow. */
 static bool is_released(const struct ctl_wait *w)
 {
 	return (int32_t)(state_of(w)->released - (uint32_t)(uintptr_t)w->arg) > 0;

@@ -92,10 +92,7 @@ static size_t total_of(const struct iovec *v, size_t count)
 	return n;
 }
 
-/*
- * Writes v[0..count), whose elements are not empty, in pieces. Without `really` it makes the
- * points only.
- */
+/* Writes v[0..count), none empty, in pieces. Without `really` only makes their points. */
 static ssize_t write_pieces(struct snarlrt_call *c, int fd, const struct iovec *v, size_t count,
 			    bool really)
 {

@@ -68,10 +68,7 @@ static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint
 	return found;
 }
 
-/*
- * Removes the thread from its wait set. Its wait may name another object: the thread may have been
- * requeued.
- */
+/* Wakes the thread. After a requeue its wait still names the old object. */
 static void remove_and_wake(struct ctl_thread *t)
 {
 	t->wait_set = NULL;
@@ -204,10 +201,7 @@ int model_cond_broadcast(pthread_cond_t *cond, unsigned detail, const void *pc)
 	return 0;
 }
 
-/*
- * Threads that were woken may still have to acquire their mutex. They do not use the condition any
- * more.
- */
+/* Woken threads may still wait for their mutex, but do not use the condition any more. */
 void model_cond_destroying(pthread_cond_t *cond, const void *pc)
 {
 	uint32_t count;

@@ -151,10 +151,7 @@ static bool any_ready(const struct pollfd *fds, uint32_t count)
 	return false;
 }
 
-/*
- * Polls for all external waiters at once and updates their `ready`. Returns true if one became
- * ready.
- */
+/* Updates `ready` of all external waiters by one poll. Returns true if one became ready. */
 static bool probe_all(void)
 {
 	const struct timespec zero = { 0 };
@@ -211,10 +208,7 @@ static void sleep_in_kernel(uint64_t ns)
 	snarlrt_signals_set(mask);
 }
 
-/*
- * Must the sleep be short? With kernel threads a signal may reach another thread than the one that
- * sleeps.
- */
+/* Must the sleep be short? With kernel threads a signal may reach another thread. */
 static bool must_nap(void)
 {
 	bool rest = ctl.kernel_threads;

@@ -91,19 +91,13 @@ SNARLRT_HIDDEN bool ctl_signal_due(const struct ctl_thread *t);
  */
 SNARLRT_HIDDEN void ctl_signal_deliver(void);
 
-/*
- * Thread `t` is created and inherits its parent's mask, or has ended. Both change which thread
- * gets a signal.
- */
+/* Thread `t` is created, with its parent's mask, or has ended: receivers of signals change. */
 SNARLRT_HIDDEN void ctl_signal_thread_created(struct ctl_thread *t,
 					      const struct ctl_thread *parent);
 SNARLRT_HIDDEN void ctl_signal_thread_ended(struct ctl_thread *t);
 SNARLRT_HIDDEN void ctl_signal_forked(void);	/* in a forked child: clears pending signals */
 
-/*
- * alarm() and setitimer() on virtual time: the next expiry, or CTL_NEVER; sends the signals of
- * expired timers.
- */
+/* Timers on virtual time: the next expiry, or CTL_NEVER; sends signals of expired timers. */
 SNARLRT_HIDDEN uint64_t ctl_timers_next(void);
 SNARLRT_HIDDEN void ctl_timers_due(void);
 
@@ -139,10 +133,7 @@ SNARLRT_HIDDEN bool ctl_call_retry(struct snarlrt_call *c);
 /* The program makes a system call: external waiters may become ready or stop being ready. */
 SNARLRT_HIDDEN void ctl_outside_stale(void);
 
-/*
- * The calls of these names on a blocking descriptor, made in pieces that do not block. recv_all is
- * recv() with MSG_WAITALL.
- */
+/* The calls of these names on blocking descriptors; recv_all is recv() with MSG_WAITALL. */
 SNARLRT_HIDDEN ssize_t ctl_call_write(struct snarlrt_call *c, int fd, const struct iovec *v,
 				      size_t count);
 SNARLRT_HIDDEN ssize_t ctl_call_send(struct snarlrt_call *c, int fd, const struct msghdr *m,

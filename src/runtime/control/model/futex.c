@@ -31,10 +31,7 @@ static void futex_point(const struct futex *f)
 	ctl_wait(&w);
 }
 
-/*
- * Compares the word by a requeue of no waiters. Returns 0, EAGAIN (another value), EINVAL or
- * EFAULT.
- */
+/* Requeues no waiters, which compares the word. Returns 0, EAGAIN, EINVAL or EFAULT. */
 static int compare_word(const void *word, uint32_t expected)
 {
 	return -(int)sys_call6(SYS_futex, (long)word, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)word,

@@ -137,10 +137,7 @@ static inline void model_wait(struct ctl_wait *w, enum trace_kind kind)
 	snarlrt_wait_end();
 }
 
-/*
- * Sets a time-out. If it has passed already, the wait is ready at once and does not let others run
- * first.
- */
+/* Sets a time-out. If it has passed already, the wait is ready at once. */
 static inline void model_set_deadline(struct ctl_wait *w, uint64_t deadline)
 {
 	w->deadline = deadline;

@@ -98,10 +98,7 @@ static int acquire_again(struct __pthread_mutex_s *m)
 	return 0;
 }
 
-/*
- * Locks for the current thread, for which can_lock() holds. `users`: 0 if __nusers counts the
- * thread already.
- */
+/* Locks if can_lock() holds. `users` is 0 if __nusers counts the thread already, else 1. */
 static int acquire(pthread_mutex_t *mutex, unsigned users, const void *pc)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;

@@ -17,10 +17,7 @@ SNARLRT_HIDDEN int ctl_call_pselect(struct snarlrt_call *c, int n, fd_set *r, fd
 SNARLRT_HIDDEN int ctl_call_epoll(struct snarlrt_call *c, int fd, struct epoll_event *events,
 				  int max, uint64_t deadline, const sigset_t *mask);
 
-/*
- * Waits until waitid() will not block. Returns false with errno set if the real call must not be
- * made.
- */
+/* Waits until waitid() will not block. False, with errno set: it must not be called. */
 SNARLRT_HIDDEN bool ctl_call_child(struct snarlrt_call *c, idtype_t type, id_t id, int options);
 
 SNARLRT_HIDDEN int ctl_call_sigwait(struct snarlrt_call *c, const sigset_t *set, int *sig);

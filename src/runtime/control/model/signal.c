@@ -84,10 +84,7 @@ bool ctl_signal_catch(int number, const siginfo_t *info)
 		return false;
 	any_signal = true;
 	ctl_fast_path_end();
-	/*
-	 * A SIGPIPE results from the current thread's write. Any other one was just unblocked in
-	 * the kernel.
-	 */
+	/* A SIGPIPE is the current thread's own. The program just unblocked any other signal. */
 	if (by_program(info)) {
 		if (number == SIGPIPE) {
 			ctl.current->sigpending |= BIT(number);
@@ -200,10 +197,7 @@ int ctl_signal_send(struct ctl_thread *t, int number, const siginfo_t *info)
 	return 0;
 }
 
-/*
- * Takes the oldest queued signal of this number. A SIGPIPE is not queued and gets a default
- * siginfo.
- */
+/* Takes the oldest queued signal of this number. A SIGPIPE is not queued. */
 static void dequeue(int number, const struct ctl_thread *t, bool own, siginfo_t *info)
 {
 	uint32_t target = own ? t->number : TO_PROCESS, left = 0;

@@ -53,10 +53,7 @@ static bool begin_input(FILE *f, const void *pc)
 	return has_input(f) ? ctl_call_point(&c) : ctl_call_may(&c, fd, POLLIN);
 }
 
-/*
- * A point only if input must be waited for: the pieces in which input arrives must not change the
- * steps.
- */
+/* A point only if it has to wait: in how many pieces input comes must not change steps. */
 static bool await_input(FILE *f, const void *pc)
 {
 	struct pollfd one = { .fd = descriptor(f), .events = POLLIN };
