@@ -282,7 +282,7 @@ void ctl_forked_child(void)
 	ctl.flags = 0;
 	ctl.block = &block;
 	ctl.state = state;
-	ctl.strategy = &strategy_exact;		/* without a plan: never preempts */
+	ctl.strategy = &strategy_exact;	/* without a plan: never preempts */
 	ctl.strategy->init(ctl.state, &params);
 	ctl.strategy->begin(ctl.state, &(struct sched_run){ 0 });
 	for (uint32_t i = 0; i < ctl.count; i++)

@@ -15,9 +15,9 @@
 
 #define THREAD_BYTES (1u << 20)	/* the struct, followed by the thread's call stack */
 #define REAP_EVERY 128u
-#define SMALL_THREADS 16u			/* most programs have at most this many */
-#define TABLE_BYTES_PER_THREAD (sizeof(*ctl.threads) + sizeof(*ctl.name) + sizeof(*ctl.pending) + \
-		   sizeof(*ctl.runnable))
+#define SMALL_THREADS 16u	/* most programs have at most this many */
+#define TABLE_BYTES_PER_THREAD (sizeof(*ctl.threads) + sizeof(*ctl.name) +                         \
+				sizeof(*ctl.pending) + sizeof(*ctl.runnable))
 
 /* Tables of the first SMALL_THREADS threads; more threads need larger tables. */
 static uint64_t small_tables[SMALL_THREADS * TABLE_BYTES_PER_THREAD / 8];

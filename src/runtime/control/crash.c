@@ -76,7 +76,7 @@ static void scan_stack_for_calls(const greg_t *regs, struct ctl_report *r)
 
 	for (size_t i = 0; i < SCAN_WORDS && n < ARRAY_SIZE(r->calls); i++) {
 		if (i && ((uint64_t)(sp + i) & 4095) == 0)
-			break;		/* the next page may not be mapped */
+			break;	/* the next page may not be mapped */
 		if (is_return_address(sp[i]))
 			r->calls[n++] = sp[i];
 	}

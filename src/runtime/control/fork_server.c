@@ -78,7 +78,7 @@ void ctl_serve(void)
 	while (receive_message(&m) && m.kind == CTL_RUN) {
 		int pid;
 
-		if (input >= 0)		/* every run reads standard input from the same offset */
+		if (input >= 0)	/* every run reads standard input from the same offset */
 			sys_call(SYS_lseek, 0, input, SEEK_SET);
 		if (!in_run) {
 			ctl_shared_apply();

@@ -26,7 +26,7 @@ void ctl_reschedule_next_step(void)
 }
 
 /* Grants steps without a question. With CTL_DEBUG or values each step still comes to C. */
-static void allow_steps(struct ctl_thread *t, uint64_t steps)
+static void grant_choice(struct ctl_thread *t, uint64_t steps)
 {
 	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values)) {
 		grant_steps(t, steps);
@@ -131,7 +131,7 @@ static bool all_spin(const uint32_t *runnable, size_t count, uint32_t rounds)
 	return count > 0;
 }
 
-static void deadlock(void)
+static void fail_deadlock(void)
 {
 	struct sched_point p = {
 		.step = ctl.steps,
@@ -186,7 +186,7 @@ static void wait_until_some_can_run(void)
 {
 	if (!ctl_external_any_waiter()) {
 		if (!advance_to_next_deadline(false))
-			deadlock();
+			fail_deadlock();
 	} else if (next_deadline() == CTL_NEVER) {
 		ctl_external_block(CTL_NEVER);
 	} else if (!ctl_external_block(external_wait_limit())) {
@@ -348,7 +348,7 @@ static void reschedule(struct ctl_thread *t, bool yields)
 
 	check_limits();
 	next = choose_next(t, yields, &steps);
-	allow_steps(next, steps - 1);
+	grant_choice(next, steps - 1);
 	if (next == t)
 		return;
 	ctl_turn_end(t);
@@ -400,7 +400,7 @@ static void stop_at_point(struct ctl_thread *t, struct ctl_wait *w)
 	ctl.timed_waits += timed;
 	remaining = steps_remaining(t);
 	if (t->runnable && remaining && !yields)
-		allow_steps(t, remaining - 1);
+		grant_choice(t, remaining - 1);
 	else
 		reschedule(t, yields);
 	ctl.timed_waits -= timed;

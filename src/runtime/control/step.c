@@ -16,10 +16,10 @@
 struct trace_record ctl_page[PAGE_RECORDS] __attribute__((aligned(4096)));
 
 /*
- * The thread executed an event that changed nothing. Eight different ones since the last change
- * are a loop if no ninth comes. Returns false if this is the ninth: the thread does not spin.
+ * Counts an event that changed nothing. The ninth different one since the last change shows that
+ * the thread does not spin: then the count starts again, and the function returns false.
  */
-static bool changed_nothing(struct ctl_thread *t, uint64_t object, uint64_t site)
+static bool mark_no_progress(struct ctl_thread *t, uint64_t object, uint64_t site)
 {
 	uint64_t key = object ^ site << 20;
 	uint32_t i;
@@ -45,9 +45,9 @@ static void process_page(struct ctl_thread *t, const struct trace_record *r, uin
 	for (uint64_t i = 0; i < count; i++)
 		wrote |= (r[i].site >> 48 & 0xff) == TRACE_WRITE;
 	if (wrote)
-		changed_something(t);
+		mark_progress(t);
 	else
-		for (uint64_t i = count; i > 0 && changed_nothing(t, r[i - 1].addr, r[i - 1].site);
+		for (uint64_t i = count; i > 0 && mark_no_progress(t, r[i - 1].addr, r[i - 1].site);
 		     i--)
 			;
 	if (ctl.tracing)
@@ -104,16 +104,16 @@ void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
 	if (!known_shared(addr, size))	/* the block may have been freed while other threads ran */
 		ctl_touch(addr, size, !reads, (const void *)(site & TRACE_ADDR_MASK));
 	if (reads)
-		changed_nothing(ctl.current, addr, site);
+		mark_no_progress(ctl.current, addr, site);
 	else
-		changed_something(ctl.current);
+		mark_progress(ctl.current);
 	if (ctl.flags & CTL_OBSERVE)
 		ctl_observe_event(addr, site, 0);
 	if (ctl_records())
 		emit_access(addr, size, site);
 }
 
-void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site)
+void ctl_access_full(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	bool reads = is_read(site);
@@ -162,9 +162,9 @@ void ctl_atomic_done(enum trace_kind kind, unsigned log2, int order, int fail_or
 
 	if (kind == TRACE_ATOMIC_STORE ||
 	    (atomic_op(kind) == SCHED_OP_UPDATE && log2 < 4 && value_at(addr, log2) != value))
-		changed_something(t);
+		mark_progress(t);
 	else
-		changed_nothing(t, object, (uint64_t)(uintptr_t)pc);
+		mark_no_progress(t, object, (uint64_t)(uintptr_t)pc);
 	if (ctl.flags & CTL_OBSERVE)
 		ctl_observe_event(object, (uint64_t)(uintptr_t)pc | (uint64_t)kind << 48, value);
 	if (ctl_records()) {
@@ -196,9 +196,9 @@ void ctl_note(enum trace_kind kind, unsigned detail, const void *object, uint64_
 	if (ctl_records() || ctl.flags & CTL_OBSERVE)
 		ctl_account(ctl.current);	/* earlier accesses go first */
 	if (result != 0 || is_polling(kind))
-		changed_nothing(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
+		mark_no_progress(ctl.current, (uint64_t)(uintptr_t)object, (uint64_t)(uintptr_t)pc);
 	else if (kind != TRACE_MALLOC && kind != TRACE_FREE)
-		changed_something(ctl.current);
+		mark_progress(ctl.current);
 	/* Only traces have the end of the process. */
 	if (ctl.flags & CTL_OBSERVE && kind != TRACE_EXIT && kind != TRACE_EXEC)
 		ctl_observe_event((uint64_t)(uintptr_t)object,

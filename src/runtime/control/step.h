@@ -107,7 +107,7 @@ static inline bool is_following(void)
 /* The thread was chosen at `w`: runs due signal handlers, acts on cancellation (point.c). */
 SNARLRT_HIDDEN void ctl_resume(struct ctl_thread *t, struct ctl_wait *w);
 
-static inline void changed_something(struct ctl_thread *t)
+static inline void mark_progress(struct ctl_thread *t)
 {
 	t->unchanged_events = 0;
 	t->recent_event_count = 0;
@@ -115,10 +115,10 @@ static inline void changed_something(struct ctl_thread *t)
 }
 
 /*
- * Accesses (step.c). ctl_access_slow() is the full path of ctl_access(). ctl_accessed() hashes and
+ * Accesses (step.c). ctl_access_full() is the full path of ctl_access(). ctl_accessed() hashes and
  * records an access whose thread was chosen.
  */
-SNARLRT_HIDDEN void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site);
+SNARLRT_HIDDEN void ctl_access_full(uint64_t addr, uint64_t size, uint64_t site);
 SNARLRT_HIDDEN void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site);
 
 /*

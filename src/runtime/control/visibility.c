@@ -117,7 +117,7 @@ static void reset_shadow(uint64_t addr, uint64_t size, uint16_t when_private, ui
 			continue;
 		}
 		to = *s == SHADOW_SHARED || *s == POISON_SHARED ? when_shared : when_private;
-		if (*s != to)		/* keeps untouched shadow pages unmapped */
+		if (*s != to)	/* keeps untouched shadow pages unmapped */
 			*s = to;
 		s++;
 	}

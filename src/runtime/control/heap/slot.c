@@ -15,17 +15,17 @@
 #define REGIONS (CTL_HEAP_UNCONTROLLED + 1)
 #define HUGE_REGION REGIONS
 #define COMPACT_BYTES (1ull << 20)
-#define COMPACT_SLOT_MAX (64ull << 10)		/* larger slots come from the bulk area */
+#define COMPACT_SLOT_MAX (64ull << 10)	/* larger slots come from the bulk area */
 #define BULK_BYTES (16ull << 30)
 #define HUGE_BYTES (8ull << 40)
-#define MAP_BYTES (64ull << 20)		/* of address space mapped at a time */
+#define MAP_BYTES (64ull << 20)	/* of address space mapped at a time */
 #define CLASSES 96u			/* of slots up to 32 MB */
-#define ALL_CLASSES 156u		/* of slots up to 1 TB */
+#define ALL_CLASSES 156u	/* of slots up to 1 TB */
 #define QUARANTINE_BYTES (64ull << 20)
 #define QUARANTINE_BLOCKS (256u << 10)
 
 _Static_assert((REGIONS + 1) * BULK_BYTES + HUGE_BYTES == CTL_HEAP_SPAN, "heap.h");
-_Static_assert(REGIONS * COMPACT_BYTES <= BULK_BYTES, "the compact areas fit before the first bulk area");
+_Static_assert(REGIONS * COMPACT_BYTES <= BULK_BYTES, "compact areas lie before bulk areas");
 
 struct area {
 	uint64_t start, at, mapped, end;	/* slots in [start, at), mapped beyond */

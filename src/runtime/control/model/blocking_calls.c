@@ -4,7 +4,8 @@
  * A blocking write of more bytes than there is room for blocks after it has written a part. Pipes
  * take PIPE_BUF bytes whenever poll() finds them writable, so a piece has that size. Each piece
  * has a point, whatever the descriptor is: output that goes to a pipe in one run may go to a
- * terminal in the next. Sockets are written with MSG_DONTWAIT. Regular files are written at once.
+ * terminal in the next. A descriptor that is no pipe has the points of the pieces, and is then
+ * written at once. Sockets are written with MSG_DONTWAIT, regular files with one point.
  */
 #include <limits.h>
 #include <sys/stat.h>
@@ -19,7 +20,7 @@ static bool nonblocking(int fd)
 	return flags < 0 || flags & O_NONBLOCK;
 }
 
-/* The S_IFMT bits of the file. Called hidden from recording, fstat() needs no real function. */
+/* The S_IFMT bits of the file's mode; 0: unknown. */
 static mode_t type_of(int fd)
 {
 	struct stat st;

@@ -17,7 +17,7 @@
 #define NAP_RETRY 1000000ull	/* a nap this long lets ctl_call_retry() return */
 
 static struct pollfd polled[POLL_MAX] SNARLRT_BIG;
-static bool probe_needed;		/* the program made system calls since the last probe */
+static bool probe_needed;	/* the program made system calls since the last probe */
 /* Number of changes of the outside world: system calls of the program, and long naps. */
 static uint64_t generation;
 

@@ -34,11 +34,11 @@ static struct queued_signal {
 const struct ctl_signal_calls *ctl_signal_calls;
 
 static uint64_t order;
-static uint64_t process_pending;		/* signals pending for the process, as bits */
+static uint64_t process_pending;	/* signals pending for the process, as bits */
 static bool any_signal;		/* a signal was sent or came in this run */
 /* About the last delivery: did a handler run, and had all of them SA_RESTART? */
 static bool handlers_ran, all_restart;
-static uint64_t delivery_began;		/* virtual time of the last delivery */
+static uint64_t delivery_began;	/* virtual time of the last delivery */
 
 /* Signals from outside, as bits. The trampoline adds to them at any time. */
 static uint64_t external_pending;
