@@ -33,7 +33,7 @@
 #define DEFAULT_STACKS 0x5ff003000000ull	/* near main's stack: shares page tables */
 #define OTHER_STACKS 0x600000000000ull	/* stacks of other sizes */
 #define STACK_GUARD (64ull << 10)	/* unmapped bytes below each stack */
-#define STACK_DEFAULT (8ull << 20)
+#define STACK_DEFAULT (8ull << 20)	/* bytes, as glibc's default */
 #define STACK_MIN (256ull << 10)	/* thread-local storage and the host's frames are on it */
 #define HOST_FRAMES 512		/* bytes of the stack that the host thread uses while it sleeps */
 #define HWCAP2_FSGSBASE 2ul

@@ -14,7 +14,7 @@
 #include "runtime/core/real.h"
 
 #define THREAD_BYTES (1u << 20)	/* the struct, followed by the thread's call stack */
-#define REAP_EVERY 128u
+#define REAP_EVERY 128u		/* threads created between two reaps */
 #define SMALL_THREADS 16u	/* most programs have at most this many */
 #define TABLE_BYTES_PER_THREAD (sizeof(*ctl.threads) + sizeof(*ctl.name) +                         \
 				sizeof(*ctl.pending) + sizeof(*ctl.runnable))

@@ -14,7 +14,7 @@
 #include "runtime/control/heap/heap.h"
 #include "runtime/core/sys.h"
 
-#define SIGNAL_STACK_BYTES (64u << 10)
+#define SIGNAL_STACK_BYTES (64u << 10)	/* the stack of a handler after a stack overflow */
 #define SCAN_WORDS 512u		/* 64-bit words of the stack that are searched */
 
 static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };

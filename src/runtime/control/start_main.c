@@ -14,6 +14,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
+/* Addresses near each other, and near other stacks (context_switch.c): they share page tables. */
 #define MAIN_STACK 0x5ff000000000ull
 #define MAIN_STACK_BYTES (8ull << 20)
 #define ARGUMENTS 0x5ff001000000ull

@@ -12,16 +12,16 @@
 #include "runtime/control/heap/slot.h"
 #include "runtime/core/lock.h"
 
-#define REGIONS (CTL_HEAP_UNCONTROLLED + 1)
-#define HUGE_REGION REGIONS
-#define COMPACT_BYTES (1ull << 20)
+#define REGIONS (CTL_HEAP_UNCONTROLLED + 1)	/* one per thread, one for host threads */
+#define HUGE_REGION REGIONS		/* index of the region of huge slots */
+#define COMPACT_BYTES (1ull << 20)	/* of a thread's compact area */
 #define COMPACT_SLOT_MAX (64ull << 10)	/* larger slots come from the bulk area */
-#define BULK_BYTES (16ull << 30)
-#define HUGE_BYTES (8ull << 40)
+#define BULK_BYTES (16ull << 30)	/* of a thread's bulk area */
+#define HUGE_BYTES (8ull << 40)		/* of address space for HUGE_REGION */
 #define MAP_BYTES (64ull << 20)	/* of address space mapped at a time */
 #define CLASSES 96u			/* of slots up to 32 MB */
 #define ALL_CLASSES 156u	/* of slots up to 1 TB */
-#define QUARANTINE_BYTES (64ull << 20)
+#define QUARANTINE_BYTES (64ull << 20)	/* limits of the quarantine */
 #define QUARANTINE_BLOCKS (256u << 10)
 
 _Static_assert((REGIONS + 1) * BULK_BYTES + HUGE_BYTES == CTL_HEAP_SPAN, "heap.h");

@@ -13,8 +13,8 @@
 #define POLL_MAX 4096u		/* descriptors in one poll; other waiters are polled singly */
 #define OWN_PIPES_MAX 256u	/* pipe ends known to be private; others count as external */
 #define NAP_MIN 50000ull	/* ns */
-#define NAP_MAX 10000000ull
-#define NAP_RETRY 1000000ull	/* a nap this long lets ctl_call_retry() return */
+#define NAP_MAX 10000000ull	/* ns */
+#define NAP_RETRY 1000000ull	/* ns; a nap this long lets ctl_call_retry() return */
 
 static struct pollfd polled[POLL_MAX] SNARLRT_BIG;
 static bool probe_needed;	/* the program made system calls since the last probe */

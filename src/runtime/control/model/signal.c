@@ -19,8 +19,8 @@
 #include "runtime/core/sys.h"
 
 #define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
-#define SIGNAL_COUNT 65
-#define QUEUE_MAX 128u
+#define SIGNAL_COUNT 65		/* signal numbers are below this */
+#define QUEUE_MAX 128u		/* signals queued at once */
 #define TO_PROCESS UINT32_MAX	/* target of signals that any thread may take */
 #define EXTERNAL_SIGNAL_NS (2000000000ull)	/* wait for a SIGCHLD of the schedule */
 
