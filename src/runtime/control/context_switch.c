@@ -78,7 +78,7 @@ __asm__(".text\n"
 	"	ret\n"
 	".size context_swap_stack, . - context_swap_stack\n");
 
-/* gate_call_on(stack_top, fn, arg): the saved frame pointer leads back, for unwinders and gdb. */
+/* gate_call_on(stack_top, fn, arg): rbp leads back to the old stack, for unwinders and gdb. */
 __asm__(".text\n"
 	".globl gate_call_on\n"
 	".hidden gate_call_on\n"

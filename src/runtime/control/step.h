@@ -128,7 +128,7 @@ SNARLRT_HIDDEN void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site);
  */
 SNARLRT_HIDDEN void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline);
 
-/* The fast path of ctl_step(). Returns false, and does nothing, if the full path must be taken. */
+/* The fast path of ctl_step(). Returns false if the full path must be taken. */
 SNARLRT_HIDDEN bool ctl_step_fast(enum sched_op op, uint64_t object, uint64_t size, uint64_t site);
 
 /* Appends a turn to the block's turn log. */
