@@ -7,8 +7,8 @@
  * block that the program gets. An aligned block may begin later in its slot; the slot's start then
  * holds a copy of `class` and `shift`.
  *
- * 	malloc(100)		class 6: 112 bytes, slot of 160
- * 	header at 0, block at 48..147, red zone from 152, next slot at 160
+ *	malloc(100)		class 6: 112 bytes, slot of 160
+ *	header at 0, block at 48..147, red zone from 152, next slot at 160
  */
 #ifndef RUNTIME_CONTROL_HEAP_SLOT_H
 #define RUNTIME_CONTROL_HEAP_SLOT_H
