@@ -135,14 +135,14 @@ bool ctl_step_fast(enum sched_op op, uint64_t object, uint64_t size, uint64_t si
 	return true;
 }
 
-/* The fast path of ctl_access_full(). */
+/* The fast path of ctl_access_slow(). */
 void ctl_access(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct ctl_thread *t = ctl.current;
 	bool reads = is_read(site);
 
 	if (unlikely(!fast_path_applies(t, &__snarl_tls) || !known_shared(addr, size))) {
-		ctl_access_full(addr, size, site);
+		ctl_access_slow(addr, size, site);
 		return;
 	}
 	fast_step(t, reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, size, site & TRACE_ADDR_MASK);

@@ -113,7 +113,7 @@ void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site)
 		emit_access(addr, size, site);
 }
 
-void ctl_access_full(uint64_t addr, uint64_t size, uint64_t site)
+void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	bool reads = is_read(site);

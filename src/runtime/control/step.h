@@ -115,10 +115,10 @@ static inline void mark_progress(struct ctl_thread *t)
 }
 
 /*
- * Accesses (step.c). ctl_access_full() is the full path of ctl_access(). ctl_accessed() hashes and
+ * Accesses (step.c). ctl_access_slow() is the full path of ctl_access(). ctl_accessed() hashes and
  * records an access whose thread was chosen.
  */
-SNARLRT_HIDDEN void ctl_access_full(uint64_t addr, uint64_t size, uint64_t site);
+SNARLRT_HIDDEN void ctl_access_slow(uint64_t addr, uint64_t size, uint64_t site);
 SNARLRT_HIDDEN void ctl_accessed(uint64_t addr, uint64_t size, uint64_t site);
 
 /*
