@@ -1,21 +1,22 @@
 /*
- * Where threads under control stand, and how the turn is handed on.
+ * Stacks and switches of controlled threads: two back ends with the same meaning.
  *
- * User-level threads: each thread of the program has a kernel thread that only
- * lends its stack and thread-local storage and sleeps. Its code runs on the one
- * kernel thread that is awake, with the stack switched and the FS base set, so
- * that errno, pthread_self() and libc's caches are its own. Since only one
- * kernel thread runs, fork() copies the whole program at any point.
+ * User-level threads: each thread of the program has a *host thread*, a kernel thread that
+ * provides stack and thread-local storage and sleeps. The thread's code runs on the one kernel
+ * thread that is awake, with the stack switched and the FS base set, so that errno, pthread_self()
+ * and libc's caches are its own. fork() copies the whole program at any point, since only one
+ * kernel thread runs.
  *
- * Kernel threads: each runs itself, and sleeps on its word until it is its turn.
+ * Kernel threads: each thread runs on its own kernel thread and sleeps on its futex `token` until
+ * it is passed the token.
  *
- * Stacks come from a place of our own in both, so that addresses are the same in
- * every run and with either back end. They are never used twice.
+ * Both back ends map stacks at fixed addresses, so that addresses are the same in every run and
+ * with either back end. No address is used twice.
  *
- * Since a user-level thread needs its kernel thread only to be born, the fork server
- * makes the first ones of a run ahead, as many as earlier runs had: a fork copies
- * them as memory, and a run need not make them. What they have from their birth
- * is then made what it would be: locale, floating-point control words.
+ * A user-level thread needs its host thread only to be created. The fork server therefore creates
+ * the first host threads of a run in advance, as many as earlier runs had. A fork copies them as
+ * memory, and the run saves the system calls. State that a new thread inherits (locale,
+ * floating-point control words) is set again when such a thread is used.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -29,22 +30,23 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
-#define STACKS 0x5ff003000000ull	/* of the usual size; near main's: page tables are shared */
-#define ODD_STACKS 0x600000000000ull	/* of other sizes */
-#define STACK_HOLE (64ull << 10)	/* below each */
-#define STACK_DEFAULT (8ull << 20)
-#define STACK_LEAST (256ull << 10)	/* thread-local storage and the lender's frames are on it, too */
-#define LENDER_FRAMES 512		/* bytes the lender keeps for itself while it sleeps */
+#define DEFAULT_STACKS 0x5ff003000000ull	/* near main's stack: shares page tables */
+#define OTHER_STACKS 0x600000000000ull	/* stacks of other sizes */
+#define STACK_GUARD (64ull << 10)	/* unmapped bytes below each stack */
+#define STACK_DEFAULT (8ull << 20)	/* bytes, as glibc's default */
+#define STACK_MIN (256ull << 10)	/* thread-local storage and the host's frames are on it */
+#define HOST_FRAMES 512		/* bytes of the stack that the host thread uses while it sleeps */
 #define HWCAP2_FSGSBASE 2ul
 
-static uint32_t usual_stacks;		/* taken by threads of this run */
-static uint64_t next_odd = ODD_STACKS;
-static struct ctl_thread ahead[CTL_AHEAD] SNARLRT_BIG;	/* only what the gate needs */
-static uint32_t ahead_count;
+static uint32_t default_stacks_used;	/* by threads of this run */
+static uint64_t next_other_stack = OTHER_STACKS;
+/* Host threads created in advance. Only handle, tls, stack and registers are used. */
+static struct ctl_thread prepared[CTL_PREPARED_MAX] SNARLRT_BIG;
+static uint32_t prepared_count;
 
-extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 */
+extern char __libc_single_threaded __attribute__((weak));	/* since glibc 2.32 */
 
-bool gate_user_possible(void)
+bool context_user_supported(void)
 {
 	return getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE;
 }
@@ -58,25 +60,25 @@ static inline uint64_t fs_base(void)
 }
 
 /*
- * gate_hop(from, to, fs): *from gets the stack pointer of the one who leaves, `to` is the
- * new one's, which was left in the same way. Whoever calls it has saved all other
- * registers, which is cheap for one that uses few.
+ * context_swap_stack(from, to, fs): stores the stack pointer of the running thread in *from and
+ * continues at `to`, which an earlier call has stored. The caller saves all other registers: it
+ * knows which it uses.
  */
 __asm__(".text\n"
-	".globl gate_hop\n"
-	".hidden gate_hop\n"
+	".globl context_swap_stack\n"
+	".hidden context_swap_stack\n"
 	".p2align 4\n"
-	".type gate_hop, @function\n"
-	"gate_hop:\n"
+	".type context_swap_stack, @function\n"
+	"context_swap_stack:\n"
 	"	pushq %rbp\n"
 	"	movq %rsp, (%rdi)\n"
 	"	movq %rsi, %rsp\n"
 	"	wrfsbase %rdx\n"
 	"	popq %rbp\n"
 	"	ret\n"
-	".size gate_hop, . - gate_hop\n");
+	".size context_swap_stack, . - context_swap_stack\n");
 
-/* gate_call_on(stack_top, fn, arg): the frame pointer leads back, for unwinders and gdb. */
+/* gate_call_on(stack_top, fn, arg): rbp leads back to the old stack, for unwinders and gdb. */
 __asm__(".text\n"
 	".globl gate_call_on\n"
 	".hidden gate_call_on\n"
@@ -111,68 +113,69 @@ static void futex_set(uint32_t *word)
 	sys_call6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
-static int enter(void *unused)
+static int first_function(void *unused)
 {
 	(void)unused;
-	if (ctl.current->ahead)
-		uselocale(LC_GLOBAL_LOCALE);	/* as it is now */
+	if (ctl.current->prepared)
+		/* The global locale may have changed since the host thread was created. */
+		uselocale(LC_GLOBAL_LOCALE);
 	ctl_thread_main(ctl.current);
 	return 0;
 }
 
-/* What gate_hop finds on a stack that never ran. */
+/* Makes a new stack look as if context_swap_stack had left it. */
 static void *first_frame(char *top)
 {
-	uint64_t *sp = (uint64_t *)top;	/* a multiple of 16 */
+	uint64_t *sp = (uint64_t *)top;	/* aligned to 16 */
 
-	*--sp = 0;		/* as if called: the stack is off by 8 at entry */
-	*--sp = (uint64_t)(uintptr_t)enter;
-	*--sp = 0;		/* its frame pointer: the outermost */
+	*--sp = 0;		/* return address; the ABI wants rsp = 16n + 8 at entry */
+	*--sp = (uint64_t)(uintptr_t)first_function;
+	*--sp = 0;		/* rbp 0: the outermost frame */
 	return sp;
 }
 
-/* Runs in the new kernel thread, all signals blocked. */
-static void *lend(void *v)
+/* Runs in the new kernel thread, with all signals blocked. */
+static void *host_main(void *v)
 {
 	struct ctl_thread *t = v;
-	/* Both back ends begin here, so that addresses on the stack are the same. */
-	char *top = (char *)(((uintptr_t)__builtin_frame_address(0) - LENDER_FRAMES) & ~15ull);
+	/* Both back ends begin at this address, so that addresses on the stack are the same. */
+	char *top = (char *)(((uintptr_t)__builtin_frame_address(0) - HOST_FRAMES) & ~15ull);
 
 	__snarl_tls.hidden = 1;
 	t->tls = &__snarl_tls;
 	if (ctl.kernel_threads) {
-		futex_set(&t->lent);
-		futex_wait_for(&t->go);
-		__atomic_store_n(&t->go, 0, __ATOMIC_RELAXED);
-		snarlrt_signals_set(~BY_INSTRUCTION);	/* its own faults are its own */
-		gate_call_on(top, enter, NULL);
+		futex_set(&t->host_ready);
+		futex_wait_for(&t->token);
+		__atomic_store_n(&t->token, 0, __ATOMIC_RELAXED);
+		snarlrt_signals_set(~BY_INSTRUCTION);	/* it gets the signals of its own faults */
+		gate_call_on(top, first_function, NULL);
 		return NULL;
 	}
 	t->fs = fs_base();
 	t->sp = first_frame(top);
-	gate_words(t);
-	futex_set(&t->lent);
-	futex_wait_for(&t->release);
+	context_save_fp_control(t);
+	futex_set(&t->host_ready);
+	futex_wait_for(&t->may_exit);
 	return NULL;
 }
 
-/* A stack of the size asked for, with a hole below it. */
-static bool take_stack(struct ctl_thread *t, size_t size)
+/* Maps a stack of the given size, with unmapped memory below it. */
+static bool map_stack(struct ctl_thread *t, size_t size)
 {
-	uint64_t at = STACKS + usual_stacks * (STACK_DEFAULT + STACK_HOLE);
+	uint64_t at = DEFAULT_STACKS + default_stacks_used * (STACK_DEFAULT + STACK_GUARD);
 	void *got;
 
-	size = ((size < STACK_LEAST ? STACK_LEAST : size) + 4095) & ~4095ull;
+	size = ((size < STACK_MIN ? STACK_MIN : size) + 4095) & ~4095ull;
 	if (size == STACK_DEFAULT)
-		usual_stacks++;
+		default_stacks_used++;
 	else
-		at = next_odd;
+		at = next_other_stack;
 	got = sys_mmap((void *)at, size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if ((uint64_t)got != at)
 		return false;
 	if (size != STACK_DEFAULT)
-		next_odd += size + STACK_HOLE;
+		next_other_stack += size + STACK_GUARD;
 	t->stack = got;
 	t->stack_size = size;
 	return true;
@@ -187,7 +190,7 @@ static bool has_own_stack(const pthread_attr_t *attr)
 	       (uintptr_t)low + size > size;
 }
 
-static int real_create(struct ctl_thread *t, const pthread_attr_t *attr)
+static int create_host(struct ctl_thread *t, const pthread_attr_t *attr)
 {
 	pthread_attr_t mine;
 	size_t size = STACK_DEFAULT;
@@ -203,19 +206,19 @@ static int real_create(struct ctl_thread *t, const pthread_attr_t *attr)
 	} else {
 		if (attr)
 			pthread_attr_getstacksize(attr, &size);
-		if (!take_stack(t, size))
+		if (!map_stack(t, size))
 			error = EAGAIN;
 		else
 			error = pthread_attr_setstack(&mine, t->stack, t->stack_size);
 	}
 	if (!error)
-		error = REAL(pthread_create)(&t->handle, &mine, lend, t);
+		error = REAL(pthread_create)(&t->handle, &mine, host_main, t);
 	pthread_attr_destroy(&mine);
 	return error;
 }
 
-/* Has the stack of one that was made ahead. */
-static bool is_usual(const pthread_attr_t *attr)
+/* Could a prepared host thread serve, whose stack has the default size? */
+static bool has_default_stack(const pthread_attr_t *attr)
 {
 	size_t size;
 
@@ -223,9 +226,9 @@ static bool is_usual(const pthread_attr_t *attr)
 			 size == STACK_DEFAULT);
 }
 
-static void take_ahead(struct ctl_thread *t)
+static void use_prepared(struct ctl_thread *t)
 {
-	const struct ctl_thread *from = &ahead[usual_stacks++];
+	const struct ctl_thread *from = &prepared[default_stacks_used++];
 
 	t->handle = from->handle;
 	t->tls = from->tls;
@@ -233,86 +236,88 @@ static void take_ahead(struct ctl_thread *t)
 	t->sp = from->sp;
 	t->stack = from->stack;
 	t->stack_size = from->stack_size;
-	t->lender = from->lender;
-	t->ahead = true;
-	gate_words(t);
+	t->host_pid = from->host_pid;
+	t->prepared = true;
+	context_save_fp_control(t);
 	if (&__libc_single_threaded)
 		__libc_single_threaded = 0;
 }
 
-void gate_lend_ahead(uint32_t count)
+void context_create_prepared(uint32_t count)
 {
 	char single = &__libc_single_threaded ? __libc_single_threaded : 0;
 
-	while (ahead_count < count && ahead_count < CTL_AHEAD) {
-		usual_stacks = ahead_count;
-		if (gate_create(&ahead[ahead_count], NULL))
+	while (prepared_count < count && prepared_count < CTL_PREPARED_MAX) {
+		default_stacks_used = prepared_count;
+		if (context_create(&prepared[prepared_count], NULL))
 			break;
-		ahead_count++;
+		prepared_count++;
 	}
-	usual_stacks = 0;
+	default_stacks_used = 0;
 	if (single)
-		__libc_single_threaded = single;	/* the program has made none yet */
+		/* To the program there is still one thread. */
+		__libc_single_threaded = single;
 }
 
-int gate_create(struct ctl_thread *t, const pthread_attr_t *attr)
+int context_create(struct ctl_thread *t, const pthread_attr_t *attr)
 {
 	uint64_t mask;
 	int error;
 
-	if (usual_stacks < ahead_count && is_usual(attr)) {
-		take_ahead(t);
+	if (default_stacks_used < prepared_count && has_default_stack(attr)) {
+		use_prepared(t);
 		return 0;
 	}
-	mask = snarlrt_signals_block();		/* the lender inherits it: nobody signals it */
+	/* The host inherits the mask: no signal reaches it. */
+	mask = snarlrt_signals_block();
 	snarlrt_hide();
-	ctl.lending = true;
-	error = real_create(t, attr);
+	ctl.creating_host = true;
+	error = create_host(t, attr);
 	snarlrt_unhide();
 	if (!error) {
-		t->lender = (int)sys_call(SYS_getpid, 0, 0, 0);
-		futex_wait_for(&t->lent);
+		t->host_pid = (int)sys_call(SYS_getpid, 0, 0, 0);
+		futex_wait_for(&t->host_ready);
 	}
-	ctl.lending = false;
+	ctl.creating_host = false;
 	snarlrt_signals_set(mask);
 	return error;
 }
 
-void gate_attach_main(struct ctl_thread *t)
+void context_attach_main(struct ctl_thread *t)
 {
 	t->tls = &__snarl_tls;
 	t->handle = pthread_self();
-	t->lender = 0;
+	t->host_pid = 0;
 	if (!ctl.kernel_threads)
 		t->fs = fs_base();
 }
 
-void gate_switch(struct ctl_thread *from, struct ctl_thread *to)
+void context_switch(struct ctl_thread *from, struct ctl_thread *to)
 {
 	if (!ctl.kernel_threads) {
-		gate_to(from, to);
+		context_jump(from, to);
 		return;
 	}
-	futex_set(&to->go);
-	futex_wait_for(&from->go);
-	__atomic_store_n(&from->go, 0, __ATOMIC_RELAXED);
+	futex_set(&to->token);
+	futex_wait_for(&from->token);
+	__atomic_store_n(&from->token, 0, __ATOMIC_RELAXED);
 }
 
-/* For a thread that ended. A kernel thread sleeps until it is reaped, then really ends. */
-void gate_leave(struct ctl_thread *from, struct ctl_thread *to)
+/* The thread has ended. A kernel thread sleeps until it is reaped and then returns. */
+void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to)
 {
 	if (!ctl.kernel_threads)
-		gate_to(from, to);
-	futex_set(&to->go);
-	futex_wait_for(&from->release);
+		context_jump(from, to);
+	futex_set(&to->token);
+	futex_wait_for(&from->may_exit);
 }
 
-void gate_reap(struct ctl_thread *t)
+void context_reap(struct ctl_thread *t)
 {
-	if (t->lender != (int)sys_call(SYS_getpid, 0, 0, 0))
-		return;		/* main, or left behind by a fork */
-	t->lender = 0;
-	futex_set(&t->release);
+	if (t->host_pid != (int)sys_call(SYS_getpid, 0, 0, 0))
+		return;		/* main, or a thread of the parent process */
+	t->host_pid = 0;
+	futex_set(&t->may_exit);
 	snarlrt_hide();
 	REAL(pthread_join)(t->handle, NULL);
 	snarlrt_unhide();

@@ -1,28 +1,28 @@
 /*
- * The switch between user-level threads, to be inlined where it has to be quick.
+ * The switch between user-level threads, inline for the fast path (point_fast.c).
  */
 #ifndef RUNTIME_CONTROL_CONTEXT_SWITCH_H
 #define RUNTIME_CONTROL_CONTEXT_SWITCH_H
 
 #include "runtime/control/control.h"
 
-SNARLRT_HIDDEN void gate_hop(void **from, void *to, uint64_t fs);
+SNARLRT_HIDDEN void context_swap_stack(void **from, void *to, uint64_t fs);
 
-/* The floating-point control words are as much a thread's own as its registers. */
-static inline void gate_words(struct ctl_thread *t)
+/* Saves the floating-point control words: they belong to a thread as its registers do. */
+static inline void context_save_fp_control(struct ctl_thread *t)
 {
 	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(t->mxcsr), "=m"(t->x87));
 }
 
-/* From the running thread, whose control words are in `from`. */
-static inline void gate_to_quick(struct ctl_thread *from, struct ctl_thread *to)
+/* Leaves the running thread `from`, whose control words are saved already, for `to`. */
+static inline void context_jump_saved(struct ctl_thread *from, struct ctl_thread *to)
 {
 	void **sp = &from->sp, *to_sp = to->sp;
 	uint64_t fs = to->fs;
 
 	if (unlikely(from->mxcsr != to->mxcsr || from->x87 != to->x87))
 		__asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(to->mxcsr), "m"(to->x87));
-	__asm__ volatile("call gate_hop"
+	__asm__ volatile("call context_swap_stack"
 			 : "+D"(sp), "+S"(to_sp), "+d"(fs)
 			 :
 			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
@@ -30,10 +30,10 @@ static inline void gate_to_quick(struct ctl_thread *from, struct ctl_thread *to)
 			   "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 }
 
-static inline void gate_to(struct ctl_thread *from, struct ctl_thread *to)
+static inline void context_jump(struct ctl_thread *from, struct ctl_thread *to)
 {
-	gate_words(from);
-	gate_to_quick(from, to);
+	context_save_fp_control(from);
+	context_jump_saved(from, to);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What mode control does with the program's events: each one by a thread under control is a point.
+ * The row of mode control in the table of modes (core/mode.h): passes the program's events on to
+ * the scheduling points. Threads that are not under control pass unseen.
  */
 #include "runtime/control/control_mode.h"
 
@@ -26,7 +27,8 @@ static void control_atomic_begin(struct mode_atomic *op)
 static void control_atomic_end(struct mode_atomic *op)
 {
 	if (ctl_on())
-		ctl_atomic_done(op->kind, op->log2, op->order, op->fail_order, op->addr, op->value, op->pc);
+		ctl_atomic_done(op->kind, op->log2, op->order, op->fail_order, op->addr, op->value,
+				op->pc);
 }
 
 static void control_exit(uint64_t pc)
@@ -40,7 +42,7 @@ static void control_fresh(const void *addr, size_t size)
 	ctl_fresh((uint64_t)addr, size);
 }
 
-/* The call stack belongs to the controlled thread. */
+/* The number of calls on the controlled thread's call stack. */
 static uint64_t control_depth(void)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;

@@ -1,5 +1,5 @@
 /*
- * Mode control's row of the table of modes (core/mode.h).
+ * The row of mode control in the table of modes (core/mode.h).
  */
 #ifndef RUNTIME_CONTROL_CONTROL_MODE_H
 #define RUNTIME_CONTROL_CONTROL_MODE_H

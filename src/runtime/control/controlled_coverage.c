@@ -1,7 +1,7 @@
 /*
- * Profiling under control: the events that a trace would have, folded at once into the iRoots
- * of the run (coverage/fold/iroot_fold.h). The memory is the tool's, so that nothing is
- * lost however the run ends; what is left to do then is done there.
+ * Coverage under control: folds the events that a trace would have into the iRoots of the run
+ * (coverage/fold/iroot_fold.h). The memory is the tool's, so nothing is lost however the run ends.
+ * The tool completes the fold.
  */
 #include "abi/trace_roles.h"
 #include "coverage/fold/event_step.h"
@@ -15,11 +15,13 @@ void ctl_profile_begin(void)
 		ctl.profile = tool_block_profile(ctl.block, ctl.block->profile_size);
 }
 
-static void see(uint32_t thread, const struct trace_record *r, uint64_t size, uint64_t arg, unsigned result)
+static void fold_event(uint32_t thread, const struct trace_record *r, uint64_t size, uint64_t arg,
+		       unsigned result)
 {
 	struct iroot_step steps[TRACE_STEPS];
-	unsigned count = trace_steps(steps, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
-				     size, arg, result, r->site & TRACE_ADDR_MASK);
+	unsigned count =
+		trace_steps(steps, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
+			    size, arg, result, r->site & TRACE_ADDR_MASK);
 
 	for (unsigned i = 0; i < count; i++)
 		iroot_profile_step(ctl.profile, &steps[i]);
@@ -28,7 +30,8 @@ static void see(uint32_t thread, const struct trace_record *r, uint64_t size, ui
 void ctl_profile_page(struct ctl_thread *t, const struct trace_record *records, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		see(t->id, &records[i], 1ull << (records[i].site >> 56 & TRACE_SIZE_MASK), 0, 0);
+		fold_event(t->id, &records[i], 1ull << (records[i].site >> 56 & TRACE_SIZE_MASK), 0,
+			   0);
 }
 
 void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
@@ -36,12 +39,12 @@ void ctl_profile_event(struct ctl_thread *t, const struct trace_record *r, uint6
 	unsigned kind = trace_site_kind(r->site);
 
 	if (trace_roles(kind) & ROLE_ATOMIC)
-		see(t->id, r, 1ull << (r->site >> 56 & TRACE_SIZE_MASK), arg, 0);
+		fold_event(t->id, r, 1ull << (r->site >> 56 & TRACE_SIZE_MASK), arg, 0);
 	else
-		see(t->id, r, arg, arg, (unsigned)(r->addr >> 48));
+		fold_event(t->id, r, arg, arg, (unsigned)(r->addr >> 48));
 }
 
-/* Its stack may have been another one's. */
+/* The thread's stack may have been another thread's: its accesses follow on none. */
 void ctl_profile_attach(const struct ctl_thread *t)
 {
 	struct iroot_step s = { .thread = t->id, .op = IROOT_OP_FRESH, .addr = (uintptr_t)t->stack,

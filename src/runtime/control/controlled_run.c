@@ -1,5 +1,5 @@
 /*
- * A controlled run from before main to its end, and what the tool is told.
+ * A controlled run from before main to its end, and the report that it leaves for the tool.
  */
 #include "abi/mix.h"
 #include "runtime/control/step.h"
@@ -15,11 +15,11 @@ bool ctl_open(const char *path, int server, bool kernel_threads)
 		return false;
 	ctl.block = b;
 	ctl.server = server;
-	ctl.kernel_threads = kernel_threads || !gate_user_possible();
+	ctl.kernel_threads = kernel_threads || !context_user_supported();
 	return true;
 }
 
-static void strategy_start(void)
+static void start_strategy(void)
 {
 	struct ctl_block *b = ctl.block;
 	const struct ctl_request *q = &b->request;
@@ -52,7 +52,7 @@ static void strategy_start(void)
 
 static void report_clear(struct ctl_report *r)
 {
-	/* The big arrays are valid as far as `threads` and `described` say. */
+	/* Entries of the big arrays are valid up to `threads` and `described`. */
 	sys_clear(r, offsetof(struct ctl_report, events));
 	r->described = 0;
 }
@@ -66,7 +66,7 @@ void ctl_begin(void)
 	ctl_thread_first();
 	if (ctl.flags & CTL_DEPENDS)
 		ctl_depends_begin();
-	strategy_start();
+	start_strategy();
 	ctl.block->ready = 1;
 	ctl.begun = true;
 }
@@ -75,9 +75,9 @@ void ctl_continue(void)
 {
 	ctl.flags = ctl.block->request.flags;
 	report_clear(&ctl.block->report);
-	ctl.block->report.turns = ctl.turns;
+	ctl.block->report.turns = ctl.turn_words;
 	ctl.block->report.threads = ctl.count;
-	strategy_start();
+	start_strategy();
 }
 
 static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
@@ -90,7 +90,7 @@ static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
 	to->parent = t->parent;
 	to->ordinal = t->ordinal;
 	to->owner = UINT32_MAX;
-	to->state = t->state == CTL_DONE ? 2 : t->runnable || !w ? 0 : w->outside ? 3 : 1;
+	to->state = t->state == CTL_DONE ? 2 : t->runnable || !w ? 0 : w->external ? 3 : 1;
 	if (to->state == 1 && w->deadline != CTL_NEVER)
 		to->state = 4;
 	if (w) {
@@ -114,8 +114,8 @@ static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
 	}
 }
 
-/* The innermost calls, for recursion has no end. */
-uint64_t ctl_context(uint32_t thread)
+/* Hashes the innermost CTL_STACK calls only: recursion can be arbitrarily deep. */
+uint64_t ctl_call_stack_hash(uint32_t thread)
 {
 	const struct ctl_thread *t = ctl.threads[thread];
 	const struct snarlrt_frame *f = t->tls ? t->tls->frame : NULL;
@@ -126,11 +126,11 @@ uint64_t ctl_context(uint32_t thread)
 	return hash | 1;
 }
 
-static uint32_t owner_of(uint64_t object, uint32_t but)
+static uint32_t holder_of(uint64_t object, uint32_t except)
 {
 	for (uint32_t i = 0; i < ctl.count; i++)
 		for (uint32_t k = 0; k < ctl.threads[i]->held_count && k < CTL_HELD; k++)
-			if (i != but && ctl.threads[i]->held[k].object == object)
+			if (i != except && ctl.threads[i]->held[k].object == object)
 				return i;
 	return UINT32_MAX;
 }
@@ -145,12 +145,13 @@ void ctl_describe_threads(void)
 
 		describe(to, ctl.threads[i]);
 		if (to->object)
-			to->owner = owner_of(to->object, ctl.threads[i]->state == CTL_LIVE ? UINT32_MAX : i);
+			to->owner = holder_of(to->object,
+					      ctl.threads[i]->state == CTL_LIVE ? UINT32_MAX : i);
 		r->described++;
 	}
 }
 
-static void tell(enum ctl_outcome outcome, int status)
+static void fill_report(enum ctl_outcome outcome, int status)
 {
 	struct ctl_report *r = &ctl.block->report;
 
@@ -172,7 +173,7 @@ static void tell(enum ctl_outcome outcome, int status)
 void ctl_end_run(enum ctl_outcome outcome)
 {
 	if (!ctl.private_child && ctl.block->report.outcome == CTL_RUNNING)
-		tell(outcome, 0);
+		fill_report(outcome, 0);
 	ctl.ended = true;
 	for (;;)
 		sys_call(SYS_exit_group, CTL_STATUS, 0, 0);
@@ -184,7 +185,7 @@ void ctl_finish(int status)
 		return;
 	if (!ctl.private_child) {
 		ctl.block->report.status = status;
-		tell(CTL_EXITED, status);
+		fill_report(CTL_EXITED, status);
 	}
 	ctl.ended = true;
 }
@@ -262,12 +263,12 @@ void ctl_held_drop(const void *object)
 }
 
 /*
- * The program forked. Its child goes on under control, alone and by the default
- * policy; what it does is not part of the run's schedule.
+ * The program forked, and this is the child. It runs on under control, with one thread and without
+ * preemption. What it does is not part of the run's schedule.
  */
 void ctl_forked_child(void)
 {
-	static struct ctl_block block SNARLRT_BIG;	/* the shared one is the parent's */
+	static struct ctl_block block SNARLRT_BIG;	/* the shared block is the parent's */
 	static uint64_t state[64];
 	struct ctl_thread *self = ctl.current;
 	struct sched_params params = { 0 };
@@ -281,7 +282,7 @@ void ctl_forked_child(void)
 	ctl.flags = 0;
 	ctl.block = &block;
 	ctl.state = state;
-	ctl.strategy = &strategy_exact;		/* without a plan: nobody is preempted */
+	ctl.strategy = &strategy_exact;	/* without a plan: never preempts */
 	ctl.strategy->init(ctl.state, &params);
 	ctl.strategy->begin(ctl.state, &(struct sched_run){ 0 });
 	for (uint32_t i = 0; i < ctl.count; i++)

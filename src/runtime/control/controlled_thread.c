@@ -1,10 +1,9 @@
 /*
- * Threads under control: birth, end, joining, cancellation.
+ * Threads under control: creation, end, joining, cancellation.
  *
- * libc's own cancellation is never asked: who is to be cancelled unwinds by
- * pthread_exit() at a point where it is allowed. Likewise the destructors of
- * thread-specific data are ours (control_keys.c), because with user-level threads
- * libc never sees a thread end.
+ * libc's cancellation is not used: a cancelled thread unwinds by pthread_exit() at a point where
+ * cancellation is allowed. Destructors of thread-specific data are run here, too
+ * (model/thread_keys.c), because with user-level threads libc never sees a thread end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,17 +13,18 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/real.h"
 
-#define THREAD_BYTES (1u << 20)	/* the struct, and behind it its call stack */
-#define REAP_EVERY 128u
-#define FEW 16u			/* threads most programs do with */
-#define ROW_BYTES (sizeof(*ctl.threads) + sizeof(*ctl.name) + sizeof(*ctl.pending) + \
-		   sizeof(*ctl.runnable))
+#define THREAD_BYTES (1u << 20)	/* the struct, followed by the thread's call stack */
+#define REAP_EVERY 128u		/* threads created between two reaps */
+#define SMALL_THREADS 16u	/* most programs have at most this many */
+#define TABLE_BYTES_PER_THREAD (sizeof(*ctl.threads) + sizeof(*ctl.name) +                         \
+				sizeof(*ctl.pending) + sizeof(*ctl.runnable))
 
-static uint64_t few[FEW * ROW_BYTES / 8];	/* their rows; more get others */
-static struct ctl_thread *spare[CTL_AHEAD];
-static uint32_t spare_count, spare_used;
+/* Tables of the first SMALL_THREADS threads; more threads need larger tables. */
+static uint64_t small_tables[SMALL_THREADS * TABLE_BYTES_PER_THREAD / 8];
+static struct ctl_thread *preallocated[CTL_PREPARED_MAX];
+static uint32_t preallocated_count, preallocated_used;
 
-static void rows_move(void *to, uint32_t most)
+static void tables_move(void *to, uint32_t most)
 {
 	struct ctl_thread **threads = to;
 	uint64_t *name = (uint64_t *)(threads + most);
@@ -39,41 +39,44 @@ static void rows_move(void *to, uint32_t most)
 	ctl.name = name;
 	ctl.pending = pending;
 	ctl.runnable = (uint32_t *)(pending + most);
-	ctl_stir();
+	ctl_fast_path_end();
 }
 
 static struct ctl_thread *thread_new(void)
 {
 	if (ctl.count >= SCHED_MAX_THREADS)
-		ctl_unsupported("more than 1,024 threads in one run; "
-				"control cannot follow so many");
-	if (ctl.count == FEW) {
-		void *more = arena_pages(SCHED_MAX_THREADS * ROW_BYTES);
+		ctl_unsupported("the run has created more than 1,024 threads, "
+				"the limit of controlled runs");
+	if (ctl.count == SMALL_THREADS) {
+		void *more = arena_pages(SCHED_MAX_THREADS * TABLE_BYTES_PER_THREAD);
 
 		if (!more)
 			return NULL;
-		rows_move(more, SCHED_MAX_THREADS);
+		tables_move(more, SCHED_MAX_THREADS);
 	}
-	return spare_used < spare_count ? spare[spare_used++] : arena_pages(THREAD_BYTES);
+	return preallocated_used < preallocated_count ? preallocated[preallocated_used++]
+						      : arena_pages(THREAD_BYTES);
 }
 
 void ctl_threads_prepare(uint32_t threads)
 {
-	if (threads > CTL_AHEAD)
-		threads = CTL_AHEAD;
-	while (spare_count < threads && (spare[spare_count] = arena_pages(THREAD_BYTES)))
-		spare_count++;
+	if (threads > CTL_PREPARED_MAX)
+		threads = CTL_PREPARED_MAX;
+	while (preallocated_count < threads &&
+	       (preallocated[preallocated_count] = arena_pages(THREAD_BYTES)))
+		preallocated_count++;
 	if (!ctl.kernel_threads && threads > 1)
-		gate_lend_ahead(threads - 1);
+		context_create_prepared(threads - 1);
 }
 
-static void thread_enter(struct ctl_thread *t)
+static void thread_register(struct ctl_thread *t)
 {
 	t->number = ctl.count;
 	t->id = t->number + 1;
 	t->state = CTL_LIVE;
-	t->own = (struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)t->routine + 1);
-	t->own.thread = t->number;
+	t->default_wait =
+		(struct ctl_wait)CTL_WAIT(SCHED_OP_START, NULL, NULL, (uintptr_t)t->routine + 1);
+	t->default_wait.thread = t->number;
 	ctl.threads[ctl.count] = t;
 	ctl.name[ctl.count] = t->name;
 	ctl.block->report.parent[ctl.count] = t->parent;
@@ -82,8 +85,8 @@ static void thread_enter(struct ctl_thread *t)
 	ctl.block->report.threads = ctl.count;
 }
 
-/* What the hooks need, in the storage of the thread that runs. */
-static void attach(struct ctl_thread *t)
+/* Sets up the thread-local storage of the running thread for the hooks. */
+static void thread_attach(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -93,9 +96,9 @@ static void attach(struct ctl_thread *t)
 		ctl_profile_attach(t);
 	t->frames = t->ring ? t->ring->frames : (struct snarlrt_frame *)(t + 1);
 	snarlrt_set_own(tls, (uint16_t)(t->id * 2 + 1));
-	tls->own_uncut = SHADOW_SHARED - 1;	/* nobody's */
+	tls->own_uncut = SHADOW_SHARED - 1;	/* owns no memory */
 	if (!tls->cur)
-		tls->cur = t->granted = page_end();
+		tls->cur = t->processed = page_end();
 	tls->frame = tls->told = t->frames;
 	tls->frame_end = t->frames + (THREAD_BYTES - sizeof(*t)) / sizeof(*t->frames);
 	tls->hidden = 0;
@@ -106,18 +109,18 @@ void ctl_thread_first(void)
 {
 	struct ctl_thread *t;
 
-	rows_move(few, FEW);
+	tables_move(small_tables, SMALL_THREADS);
 	t = thread_new();
 	if (!t)
-		ctl_unsupported("no memory for control");
+		ctl_unsupported("out of memory for the tables of controlled threads");
 	t->name = SCHED_MAIN;
-	gate_attach_main(t);
-	t->tls->cur = t->granted = page_end();
+	context_attach_main(t);
+	t->tls->cur = t->processed = page_end();
 	t->started = true;
-	ctl_signal_born(t, NULL);
-	thread_enter(t);
+	ctl_signal_thread_created(t, NULL);
+	thread_register(t);
 	ctl.current = t;
-	attach(t);
+	thread_attach(t);
 }
 
 struct ctl_thread *ctl_thread_find(pthread_t handle)
@@ -129,10 +132,10 @@ struct ctl_thread *ctl_thread_find(pthread_t handle)
 }
 
 /*
- * Kernel threads behind threads that ended and that nobody will join any more. Few
- * of them do no harm, and in a short run ending them costs more than all else.
+ * Ends the host threads of threads that have ended and will not be joined any more. A few of them
+ * do no harm, and in a short run ending them costs more than all else.
  */
-static void reap(void)
+static void reap_ended_threads(void)
 {
 	if (ctl.count % REAP_EVERY)
 		return;
@@ -140,11 +143,11 @@ static void reap(void)
 		struct ctl_thread *t = ctl.threads[i];
 
 		if (t->state == CTL_DONE && (t->detached || t->joined))
-			gate_reap(t);
+			context_reap(t);
 	}
 }
 
-static bool born_detached(const pthread_attr_t *attr)
+static bool created_detached(const pthread_attr_t *attr)
 {
 	int state;
 
@@ -159,7 +162,7 @@ int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routin
 	int error;
 
 	ctl_point(SCHED_OP_CREATE, NULL, pc);
-	reap();
+	reap_ended_threads();
 	t = thread_new();
 	if (!t)
 		return EAGAIN;
@@ -168,68 +171,68 @@ int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routin
 	t->parent = self->number;
 	t->ordinal = self->children + 1;
 	t->name = sched_child_name(self->name, t->ordinal);
-	t->detached = born_detached(attr);
-	ctl_signal_born(t, self);
-	error = gate_create(t, attr);
+	t->detached = created_detached(attr);
+	ctl_signal_thread_created(t, self);
+	error = context_create(t, attr);
 	if (error) {
 		ctl_note(TRACE_THREAD_CREATE, 0, NULL, 0, error, pc);
 		return error;
 	}
 	self->children++;
 	snarlrt.threaded = true;
-	thread_enter(t);
-	t->tls->cur = t->granted = page_end();
-	t->wait = &t->own;
+	thread_register(t);
+	t->tls->cur = t->processed = page_end();
+	t->wait = &t->default_wait;
 	t->runnable = true;
-	ctl.pending[t->number] = t->own.event;
+	ctl.pending[t->number] = t->default_wait.event;
 	*out = t->handle;
 	ctl_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)t->id, t->id, 0, pc);
-	ctl_ask_soon();
+	ctl_reschedule_next_step();
 	return 0;
 }
 
-/* Its last moments; runs its destructors. With user-level threads it does not return. */
+/* Runs the thread's destructors and ends it. With user-level threads it does not return. */
 static void thread_end(struct ctl_thread *t)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_EXIT, NULL, NULL, NULL);
-	bool alone = true;
+	bool is_last = true;
 
 	__snarl_tls.hidden = 0;
 	t->cancel_disabled = true;
 	ctl_thread_atexit_run(t);
-	ctl_keys_run(t);
+	ctl_keys_run_destructors(t);
 	ctl_wait(&w);
 	for (uint32_t i = 0; i < ctl.count; i++)
-		alone &= ctl.threads[i] == t || ctl.threads[i]->state != CTL_LIVE;
-	if (alone)
-		exit(0);	/* the last thread has left: so POSIX has it */
+		is_last &= ctl.threads[i] == t || ctl.threads[i]->state != CTL_LIVE;
+	if (is_last)
+		exit(0);	/* POSIX: the process exits when its last thread has ended */
 	ctl_note(TRACE_THREAD_EXIT, 0, NULL, 0, 0, NULL);
 	model_mutex_owner_ended(t);
-	ctl_signal_gone(t);
+	ctl_signal_thread_ended(t);
 	t->state = CTL_DONE;
 	t->runnable = false;
 	ctl.pending[t->number] = (struct sched_event){ .op = SCHED_OP_OTHER };
 	ctl_changed((const void *)t->handle);
 	__snarl_tls.hidden = 1;
 	__snarl_tls.control = NULL;
-	ctl_leave_for_good(t);
+	ctl_reschedule_ended(t);
 }
 
-static void unwound(void *v)
+static void end_after_unwinding(void *v)
 {
 	thread_end(v);
 }
 
 void ctl_thread_main(struct ctl_thread *t)
 {
-	attach(t);
+	thread_attach(t);
 	t->wait = NULL;
 	t->started = true;
 	ctl_started(t);
 	ctl_note(TRACE_THREAD_START, 0, (const void *)(uintptr_t)t->id, t->parent, 0,
 		 (const char *)(uintptr_t)t->routine + 1);
-	/* pthread_exit() and our cancellation unwind to here. */
-	pthread_cleanup_push(unwound, t);
+	/* pthread_exit() and cancellation under control unwind to here. */
+	pthread_cleanup_push(end_after_unwinding, t);
 	t->result = t->routine(t->arg);
 	pthread_cleanup_pop(1);
 }
@@ -238,7 +241,7 @@ int ctl_main_thread(int (*main)(int, char **, char **), int argc, char **argv, c
 {
 	int status;
 
-	pthread_cleanup_push(unwound, ctl.current);
+	pthread_cleanup_push(end_after_unwinding, ctl.current);
 	status = main(argc, argv, envp);
 	pthread_cleanup_pop(0);
 	exit(status);
@@ -260,8 +263,8 @@ void ctl_thread_exit(void *result)
 	__builtin_unreachable();
 }
 
-/* Its thread is gone: by now the handle may be that of nobody, or of another one. */
-static bool was_joined(pthread_t handle)
+/* Was a thread with this handle joined? The handle may belong to a new thread by now. */
+static bool was_joined_before(pthread_t handle)
 {
 	for (uint32_t i = 0; i < ctl.count; i++)
 		if (ctl.threads[i]->handle == handle && ctl.threads[i]->joined)
@@ -281,8 +284,9 @@ int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline
 	int error = 0;
 
 	if (!t) {
-		if (was_joined(handle))
-			ctl_misuse((const void *)handle, pc, "pthread_join of a thread that was joined before");
+		if (was_joined_before(handle))
+			ctl_misuse((const void *)handle, pc,
+				   "pthread_join of a thread that was joined before");
 		return ESRCH;
 	}
 	if (t == ctl.current)
@@ -302,7 +306,8 @@ int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline
 	if (t->state != CTL_DONE)
 		error = wait ? ETIMEDOUT : EBUSY;
 	if (!error && t->joined) {
-		ctl_misuse((const void *)handle, pc, "pthread_join of a thread that another one joins");
+		ctl_misuse((const void *)handle, pc,
+			   "pthread_join of a thread that another one joins");
 		error = EINVAL;
 	}
 	if (!error) {

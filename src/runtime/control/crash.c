@@ -1,8 +1,9 @@
 /*
- * Where a run crashed: handlers in the place of the default actions of signals that
- * kill. They only tell the tool and let the signal come again, so the program ends as
- * it would have. Installed once, before the server forks; a handler of the
- * program's own takes its place.
+ * Crashes: records in the report where a fatal signal occurred.
+ *
+ * Handlers replace the default actions of fatal signals. They fill the report and let the signal
+ * occur again, so the program ends as it would have without them. They are installed once, before
+ * the server forks. A handler of the program's own replaces them.
  */
 #include <elf.h>
 #include <signal.h>
@@ -13,13 +14,13 @@
 #include "runtime/control/heap/heap.h"
 #include "runtime/core/sys.h"
 
-#define ON_STACK (64u << 10)
-#define LOOK 512u		/* words of the stack */
+#define SIGNAL_STACK_BYTES (64u << 10)	/* the stack of a handler after a stack overflow */
+#define SCAN_WORDS 512u		/* 64-bit words of the stack that are searched */
 
-static const int deadly[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
 
-/* As the kernel has it. */
-struct action {
+/* The kernel's struct sigaction. */
+struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	uint64_t flags;
 	void (*restorer)(void);
@@ -37,8 +38,8 @@ __asm__(".text\n"
 
 static uint64_t code_start, code_end;	/* of the executable */
 
-/* From what the kernel told about it; the linker's symbols would be exported with ours. */
-static void find_code(void)
+/* From the program headers, since the linker's etext would be exported with our symbols. */
+static void find_program_code(void)
 {
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
 	size_t count = getauxval(AT_PHNUM);
@@ -54,8 +55,8 @@ static void find_code(void)
 		}
 }
 
-/* Is it the place behind a call, in the program itself? */
-static bool in_program(uint64_t pc)
+/* Does a call instruction of the executable end at `pc`? */
+static bool is_return_address(uint64_t pc)
 {
 	const uint8_t *p = (const uint8_t *)pc;
 
@@ -64,16 +65,19 @@ static bool in_program(uint64_t pc)
 	return p[-5] == 0xe8 || (p[-6] == 0xff && p[-5] == 0x15) || p[-2] == 0xff || p[-3] == 0xff;
 }
 
-/* What looks like places the program called from, nearest first; some of it is left over. */
-static void look_for_calls(const greg_t *regs, struct ctl_report *r)
+/*
+ * Collects words of the stack that look like return addresses into the executable, innermost
+ * first. Some may be left over from earlier calls.
+ */
+static void scan_stack_for_calls(const greg_t *regs, struct ctl_report *r)
 {
 	const uint64_t *sp = (const uint64_t *)((uint64_t)regs[REG_RSP] & ~7ull);
 	size_t n = 0;
 
-	for (size_t i = 0; i < LOOK && n < ARRAY_SIZE(r->calls); i++) {
+	for (size_t i = 0; i < SCAN_WORDS && n < ARRAY_SIZE(r->calls); i++) {
 		if (i && ((uint64_t)(sp + i) & 4095) == 0)
-			break;		/* the next page need not be there */
-		if (in_program(sp[i]))
+			break;	/* the next page may not be mapped */
+		if (is_return_address(sp[i]))
 			r->calls[n++] = sp[i];
 	}
 	if (n < ARRAY_SIZE(r->calls))
@@ -85,24 +89,24 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	const greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	struct ctl_report *r = &ctl.block->report;
 
-	/* One that was sent does not come again by itself, as that of an instruction does. */
+	/* Unlike a fault, a signal that was sent does not occur again by itself. */
 	if (info->si_code <= 0)
 		sys_call(SYS_tgkill, sys_call(SYS_getpid, 0, 0, 0), sys_call(SYS_gettid, 0, 0, 0),
 			 number);
 	if (!ctl.begun || ctl.ended || ctl.private_child)
 		return;
-	/* Big freed blocks are taken away altogether. */
+	/* Pages of big freed blocks are unmapped, so their use is a segmentation fault. */
 	if (number == SIGSEGV && info->si_code > 0)
 		ctl_heap_bad_access((uint64_t)(uintptr_t)info->si_addr, 1,
 				    regs[REG_ERR] & 2, (const void *)regs[REG_RIP]);
 	if (!(__snarl_tls.busy | __snarl_tls.hidden)) {
-		ctl_account(ctl.current);	/* what it did up to here is part of the run */
+		ctl_account(ctl.current);	/* accesses up to the crash are part of the run */
 		if (ctl.values)
 			ctl_trace_crash(info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0);
 	}
 	r->signal = (uint32_t)number;
-	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* pcs lie behind what they mean */
-	look_for_calls(regs, r);
+	r->pc = (uint64_t)regs[REG_RIP] + 1;	/* other pcs in a report are return addresses */
+	scan_stack_for_calls(regs, r);
 	r->object = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
 	r->thread = ctl.current->number;
 	r->steps = ctl.steps;
@@ -116,21 +120,23 @@ bool ctl_is_crash_handler(const void *handler)
 
 void ctl_crash_install(void)
 {
-	static char stack[ON_STACK] __attribute__((aligned(16)));
+	static char stack[SIGNAL_STACK_BYTES] __attribute__((aligned(16)));
 	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct action mine = {
+	struct kernel_sigaction ours = {
 		.handler = on_crash,
 		.flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK | RESTORER,
 		.restorer = snarlrt_crash_return,
 	};
 
-	find_code();
+	find_program_code();
 	sys_call(SYS_sigaltstack, &alternate, 0, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(deadly); i++) {
-		struct action old = { 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++) {
+		struct kernel_sigaction old = { 0 };
 
-		sys_call6(SYS_rt_sigaction, deadly[i], 0, (long)&old, sizeof(old.mask), 0, 0);
+		sys_call6(SYS_rt_sigaction, fatal_signals[i], 0, (long)&old, sizeof(old.mask), 0,
+			  0);
 		if (!old.handler)
-			sys_call6(SYS_rt_sigaction, deadly[i], (long)&mine, 0, sizeof(mine.mask), 0, 0);
+			sys_call6(SYS_rt_sigaction, fatal_signals[i], (long)&ours, 0,
+				  sizeof(ours.mask), 0, 0);
 	}
 }

@@ -1,11 +1,12 @@
 /*
- * Where a debugger stops: `snarl replay --gdb` sets CTL_DEBUG, every step is then a
- * question of its own, and its commands (cmd/snarl-gdb.py) have breakpoints in
- * snarlrt_debug_here and snarlrt_debug_switch, which do nothing.
+ * Functions for a debugger's breakpoints. They do nothing.
+ *
+ * `snarl replay --gdb` sets CTL_DEBUG, and every step then asks the scheduler. The commands of
+ * cmd/snarl-gdb.py have breakpoints in snarlrt_debug_here and snarlrt_debug_switch.
  */
 #include "runtime/control/step.h"
 
-uint64_t snarlrt_debug_site;	/* set by the debugger: stop at this place only; 0: at all */
+uint64_t snarlrt_debug_site;	/* set by the debugger: stop at this pc only; 0: at every event */
 
 __attribute__((noinline)) void snarlrt_debug_here(struct ctl_thread *t, const struct ctl_wait *w)
 {

@@ -1,8 +1,9 @@
 /*
- * One child per run: the process that stands here is never run itself, it forks
- * when it is told to (abi/control_block.h has the messages). Before main there is one
- * thread only; at a snapshot, with user-level threads, there is one kernel thread
- * only, and the others of the program are nothing but memory. So a plain fork
+ * The fork server: a process that forks one child for each run that the tool asks for.
+ *
+ * The messages are in abi/control_block.h. The server stands before main, or at a snapshot within
+ * a run. Before main there is one thread. At a snapshot with user-level threads there is one
+ * kernel thread, and the other threads of the program are memory only. A plain fork therefore
  * copies everything.
  */
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
-static bool say(enum ctl_message_kind kind, int pid, int status)
+static bool send_message(enum ctl_message_kind kind, int pid, int status)
 {
 	struct ctl_message m = { .kind = kind, .pid = pid, .status = status };
 	long n;
@@ -27,7 +28,7 @@ static bool say(enum ctl_message_kind kind, int pid, int status)
 	return n == (long)sizeof(m);
 }
 
-static bool hear(struct ctl_message *m)
+static bool receive_message(struct ctl_message *m)
 {
 	long n;
 
@@ -48,19 +49,19 @@ static int wait_for(int pid)
 	return status;
 }
 
-static void leave(void)
+static void exit_server(void)
 {
 	for (;;)
 		sys_call(SYS_exit_group, 0, 0, 0);
 }
 
-/* In the child: it dies with the server, and can be killed with all it forks. */
+/* In the child: it dies with the server, and leads a process group that the tool can kill. */
 static void become_run(int server)
 {
 	sys_call(SYS_setpgid, 0, 0, 0);
 	sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
 	if ((int)sys_call(SYS_getppid, 0, 0, 0) != server)
-		leave();
+		exit_server();
 }
 
 void ctl_serve(void)
@@ -72,12 +73,12 @@ void ctl_serve(void)
 
 	if (ctl.kernel_threads && in_run && ctl.count > 1)
 		ctl_unsupported("a snapshot needs user-level threads");
-	if (!say(CTL_HELLO, self, 0))
-		leave();
-	while (hear(&m) && m.kind == CTL_RUN) {
+	if (!send_message(CTL_HELLO, self, 0))
+		exit_server();
+	while (receive_message(&m) && m.kind == CTL_RUN) {
 		int pid;
 
-		if (input >= 0)		/* every run reads it from here */
+		if (input >= 0)	/* every run reads standard input from the same offset */
 			sys_call(SYS_lseek, 0, input, SEEK_SET);
 		if (!in_run) {
 			ctl_shared_apply();
@@ -88,7 +89,7 @@ void ctl_serve(void)
 		snarlrt_unhide();
 		if (pid == 0) {
 			become_run(self);
-			/* Not for the program to find, and only a snapshot serves on. */
+			/* Only a run that becomes a server at its snapshot keeps the socket. */
 			if (!(ctl.block->request.flags & CTL_SNAPSHOT))
 				sys_call(SYS_close, ctl.server, 0, 0);
 			if (in_run)
@@ -96,11 +97,11 @@ void ctl_serve(void)
 			return;
 		}
 		if (pid < 0) {
-			say(CTL_ENDED, 0, -1);
+			send_message(CTL_ENDED, 0, -1);
 			continue;
 		}
-		say(CTL_STARTED, pid, 0);
-		say(CTL_ENDED, pid, wait_for(pid));
+		send_message(CTL_STARTED, pid, 0);
+		send_message(CTL_ENDED, pid, wait_for(pid));
 	}
-	leave();
+	exit_server();
 }

@@ -1,37 +1,39 @@
 /*
- * Points: where a thread under control stops, and who goes on.
+ * Scheduling points: where a thread under control stops, and which thread runs next.
  *
- * A thread that spins lets others go first. If all who can run do nothing else for
- * long, time passes; if no time-out is pending either, the program hangs.
+ * A thread that spins lets other threads go first. If all runnable threads have spun for
+ * TIME_PASSES_ROUNDS rounds, virtual time advances to the next deadline. If there is none and they
+ * spin for HANG_ROUNDS rounds, the run fails as a hang. Points that need only the strategy's
+ * choice take the fast path (point_fast.c).
  */
 #include <errno.h>
 
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-#define IDLE_HANG 2000u		/* rounds of spinning after which it is a hang */
-#define WORLD_NS 500000000u	/* the world's chance before a time-out is let come, real ns */
+#define HANG_ROUNDS 2000u	/* rounds in which all runnable threads spin: a hang */
+#define EXTERNAL_WAIT_NS 500000000u	/* real time for other processes before a time-out */
 
 struct ctl ctl;
 
-void ctl_ask_soon(void)
+void ctl_reschedule_next_step(void)
 {
 	struct ctl_thread *t = ctl.current;
 
 	ctl_account(t);
-	grant(t, 0);
-	ctl_stir();
+	grant_steps(t, 0);
+	ctl_fast_path_end();
 }
 
-/* So many steps without a question; one by one if each is to be looked at. */
-static void let(struct ctl_thread *t, uint64_t steps)
+/* Grants steps without a question. With CTL_DEBUG or values each step still comes to C. */
+static void grant_choice(struct ctl_thread *t, uint64_t steps)
 {
 	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values)) {
-		grant(t, steps);
+		grant_steps(t, steps);
 		return;
 	}
-	grant(t, 0);
-	t->left = steps;
+	grant_steps(t, 0);
+	t->steps_beyond_page = steps;
 }
 
 static bool is_ready(struct ctl_thread *t)
@@ -49,7 +51,7 @@ static bool is_ready(struct ctl_thread *t)
 
 void ctl_changed(const void *object)
 {
-	bool more = false;
+	bool became_runnable = false;
 
 	for (uint32_t i = 0; i < ctl.count; i++) {
 		struct ctl_thread *t = ctl.threads[i];
@@ -57,16 +59,17 @@ void ctl_changed(const void *object)
 
 		if (t->state != CTL_LIVE || !t->wait)
 			continue;
-		if (t->wait->event.object != (uint64_t)(uintptr_t)object && t->wait->also != object)
+		if (t->wait->event.object != (uint64_t)(uintptr_t)object &&
+		    t->wait->second_object != object)
 			continue;
 		t->runnable = is_ready(t);
-		more |= t->runnable && !before;
+		became_runnable |= t->runnable && !before;
 		if (t->runnable != before)
-			ctl_stir();
+			ctl_fast_path_end();
 	}
-	if (more) {
+	if (became_runnable) {
 		ctl.progress++;
-		ctl_ask_soon();
+		ctl_reschedule_next_step();
 	}
 }
 
@@ -80,14 +83,14 @@ static void expire(struct ctl_thread *t, bool log)
 		ctl.now = t->wait->deadline;
 	t->wait->expired = true;
 	t->runnable = true;
-	ctl_stir();
+	ctl_fast_path_end();
 }
 
-static struct ctl_thread *earliest(void)
+static struct ctl_thread *thread_with_next_deadline(void)
 {
 	struct ctl_thread *best = NULL;
 
-	for (uint32_t i = 0; ctl.timed && i < ctl.count; i++) {
+	for (uint32_t i = 0; ctl.timed_waits && i < ctl.count; i++) {
 		struct ctl_thread *t = ctl.threads[i];
 
 		if (t->state == CTL_LIVE && t->wait && !t->runnable &&
@@ -98,7 +101,7 @@ static struct ctl_thread *earliest(void)
 	return best;
 }
 
-static struct ctl_thread *by_name(uint64_t name)
+static struct ctl_thread *live_thread_named(uint64_t name)
 {
 	for (uint32_t i = 0; i < ctl.count; i++)
 		if (ctl.threads[i]->name == name && ctl.threads[i]->state == CTL_LIVE)
@@ -106,7 +109,7 @@ static struct ctl_thread *by_name(uint64_t name)
 	return NULL;
 }
 
-static size_t collect(uint32_t *runnable)
+static size_t collect_runnable(uint32_t *runnable)
 {
 	size_t n = 0;
 
@@ -116,19 +119,19 @@ static size_t collect(uint32_t *runnable)
 	return n;
 }
 
-/* Everybody who can run only goes in circles, for so many rounds at least. */
-static bool all_idle(const uint32_t *runnable, size_t count, uint32_t rounds)
+/* Have all runnable threads spun for `rounds` rounds or more, without any progress? */
+static bool all_spin(const uint32_t *runnable, size_t count, uint32_t rounds)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct ctl_thread *t = ctl.threads[runnable[i]];
 
-		if (t->idle < rounds || t->progress != ctl.progress)
+		if (t->spin_rounds < rounds || t->spin_progress != ctl.progress)
 			return false;
 	}
 	return count > 0;
 }
 
-static void deadlock(void)
+static void fail_deadlock(void)
 {
 	struct sched_point p = {
 		.step = ctl.steps,
@@ -143,10 +146,10 @@ static void deadlock(void)
 	ctl_fail(CTL_FAIL_DEADLOCK, NULL, NULL, NULL, NULL, "no thread can go on");
 }
 
-/* Lets the earliest time-out or timer come. False: there is none. */
-static bool pass_time(bool log)
+/* Advances time to the next time-out or timer, which fires. Returns false: there is none. */
+static bool advance_to_next_deadline(bool log)
 {
-	struct ctl_thread *t = earliest();
+	struct ctl_thread *t = thread_with_next_deadline();
 	uint64_t timer = ctl_timers_next();
 
 	if (timer != CTL_NEVER && (!t || timer <= t->wait->deadline)) {
@@ -160,46 +163,46 @@ static bool pass_time(bool log)
 	return t != NULL;
 }
 
-/* When the next time-out or timer comes; CTL_NEVER: there is none. */
-static uint64_t next_time(void)
+/* The virtual time of the next time-out or timer; CTL_NEVER: there is none. */
+static uint64_t next_deadline(void)
 {
-	struct ctl_thread *t = earliest();
+	struct ctl_thread *t = thread_with_next_deadline();
 	uint64_t timer = ctl_timers_next();
 
 	return t && t->wait->deadline < timer ? t->wait->deadline : timer;
 }
 
-/* The world gets as much real time as is left on the virtual clock, within reason. */
-static uint64_t patience(void)
+/* The real time for other processes: as much as is left to the next deadline, within reason. */
+static uint64_t external_wait_limit(void)
 {
-	uint64_t until = next_time();
+	uint64_t until = next_deadline();
 
 	until = until > ctl.now ? until - ctl.now : 0;
-	return until < WORLD_NS ? until : WORLD_NS;
+	return until < EXTERNAL_WAIT_NS ? until : EXTERNAL_WAIT_NS;
 }
 
-/* Nobody can run: time passes, or the world moves, or it is over. */
-static void nobody(void)
+/* No thread is runnable: advances time, waits for the kernel, or reports a deadlock. */
+static void wait_until_some_can_run(void)
 {
-	if (!ctl_outside_any()) {
-		if (!pass_time(false))
-			deadlock();
-	} else if (next_time() == CTL_NEVER) {
-		ctl_outside_block(CTL_NEVER);
-	} else if (!ctl_outside_block(patience())) {
-		pass_time(true);
+	if (!ctl_external_any_waiter()) {
+		if (!advance_to_next_deadline(false))
+			fail_deadlock();
+	} else if (next_deadline() == CTL_NEVER) {
+		ctl_external_block(CTL_NEVER);
+	} else if (!ctl_external_block(external_wait_limit())) {
+		advance_to_next_deadline(true);
 	}
 }
 
-/* A signal from outside reaches `t` here. */
-static void take_signal(struct ctl_thread *t, int number)
+/* Delivers a signal from another process to `t` here and logs it. */
+static void accept_signal(struct ctl_thread *t, int number)
 {
 	ctl_turn_end(ctl.current);
 	ctl_turn_log(t, SCHED_TURN_SIGNAL, (uint64_t)number, 0);
 	ctl_signal_accept(t, number);
 }
 
-/* To a replay that is the end; to who only begins with the plan, the end of that part. */
+/* A replay ends as diverged. A strategy that only begins with the plan drops the rest of it. */
 static bool cannot_follow(const char *text)
 {
 	if (is_exact())
@@ -208,31 +211,34 @@ static bool cannot_follow(const char *text)
 	return false;
 }
 
-/* What the plan has besides runs, and the world it waits for. True: something was done. */
+/*
+ * Executes the plan's next time-out or signal if it is due, or waits for a thread of the plan that
+ * waits for the kernel. Returns true if it did something.
+ */
 static bool follow_plan(void)
 {
 	const struct sched_turn *turn = exact_due(ctl.state, ctl.steps);
 	struct ctl_thread *t;
 
 	if (turn && turn->kind == SCHED_TURN_EXPIRE) {
-		t = by_name(turn->name);
+		t = live_thread_named(turn->name);
 		if (!t || !t->wait || t->wait->deadline == CTL_NEVER)
-			return cannot_follow("the schedule lets a time-out come where none is pending");
+			return cannot_follow("the schedule expires a wait that has no time-out");
 		exact_advance(ctl.state);
 		expire(t, true);
 		return true;
 	}
 	if (turn && turn->kind == SCHED_TURN_SIGNAL) {
-		t = by_name(turn->name);
+		t = live_thread_named(turn->name);
 		if (!t)
-			return cannot_follow("the schedule has a signal for a thread that is gone");
+			return cannot_follow("the schedule signals a thread that has ended");
 		exact_advance(ctl.state);
-		take_signal(t, (int)turn->steps);
+		accept_signal(t, (int)turn->steps);
 		return true;
 	}
-	t = by_name(exact_wants(ctl.state, ctl.steps));
-	if (t && t->wait && t->wait->outside && !t->runnable && ctl_outside_any()) {
-		ctl_outside_block(CTL_NEVER);
+	t = live_thread_named(exact_wants(ctl.state, ctl.steps));
+	if (t && t->wait && t->wait->external && !t->runnable && ctl_external_any_waiter()) {
+		ctl_external_block(CTL_NEVER);
 		return true;
 	}
 	return false;
@@ -244,11 +250,11 @@ static void expire_due(void)
 
 	if (ctl_timers_next() <= ctl.now)
 		ctl_timers_due();
-	while ((t = earliest()) && t->wait->deadline <= ctl.now)
+	while ((t = thread_with_next_deadline()) && t->wait->deadline <= ctl.now)
 		expire(t, false);
 }
 
-static size_t who_can_run(uint32_t *runnable)
+static size_t find_runnable(uint32_t *runnable)
 {
 	struct ctl_thread *t;
 	size_t count;
@@ -256,60 +262,63 @@ static size_t who_can_run(uint32_t *runnable)
 
 	for (;;) {
 		expire_due();
-		ctl_outside_probe();
+		ctl_external_probe();
 		if (is_following()) {
 			if (follow_plan())
 				continue;
 		} else if ((number = ctl_signal_arrived(&t)) != 0) {
-			take_signal(t, number);
+			accept_signal(t, number);
 		}
-		count = collect(runnable);
+		count = collect_runnable(runnable);
 		if (!count) {
-			nobody();
+			wait_until_some_can_run();
 			continue;
 		}
-		if (all_idle(runnable, count, IDLE_TIME)) {
-			if (!pass_time(false) && !ctl_outside_any() &&
-			    all_idle(runnable, count, IDLE_HANG))
+		if (all_spin(runnable, count, TIME_PASSES_ROUNDS)) {
+			if (!advance_to_next_deadline(false) && !ctl_external_any_waiter() &&
+			    all_spin(runnable, count, HANG_ROUNDS))
 				ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
 					 "threads run, but only in circles");
-			count = collect(runnable);
+			count = collect_runnable(runnable);
 		}
 		return count;
 	}
 }
 
-/* A time-out that comes before it must: one time in 16; a search that tries all tries both. */
-static void maybe_early(void)
+/*
+ * With CTL_TIMEOUTS: lets the next time-out expire early with probability 1/16. A strategy that
+ * enumerates schedules decides between both cases.
+ */
+static void maybe_expire_early(void)
 {
 	const struct strategy *s = ctl.strategy;
 
-	if (is_following() || !s->choose || !earliest())
+	if (is_following() || !s->choose || !thread_with_next_deadline())
 		return;
 	if (s->choose(ctl.state, s->end ? 2 : 16) == 1)
-		expire(earliest(), true);
+		expire(thread_with_next_deadline(), true);
 }
 
-static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *steps)
+static struct ctl_thread *choose_next(struct ctl_thread *t, bool yields, uint64_t *steps)
 {
 	struct sched_choice c = { 0, 1 };
 	struct sched_point p = {
 		.step = ctl.steps,
 		.running = t->number,
 		.yields = yields,
-		.idle = yields && t->progress == ctl.progress ? t->idle : 0,
+		.idle = yields && t->spin_progress == ctl.progress ? t->spin_rounds : 0,
 		.runnable = ctl.runnable,
 		.threads = ctl.count,
 		.pending = ctl.pending,
 		.name = ctl.name,
-		.context = ctl_context,
+		.context = ctl_call_stack_hash,
 	};
 
 	if (ctl.flags & CTL_TIMEOUTS)
-		maybe_early();
-	p.count = who_can_run(ctl.runnable);
+		maybe_expire_early();
+	p.count = find_runnable(ctl.runnable);
 	p.runs = t->state == CTL_LIVE && t->runnable;
-	ctl_calm(&p, next_time());
+	ctl_fast_path_begin(&p, next_deadline());
 	ctl.strategy->pick(ctl.state, &p, &c);
 	if (is_exact() && exact_lost(ctl.state, &ctl.block->report.turn))
 		ctl_diverged("the thread whose turn it is cannot run");
@@ -319,7 +328,7 @@ static struct ctl_thread *choose(struct ctl_thread *t, bool yields, uint64_t *st
 	return ctl.threads[c.thread];
 }
 
-static void limits(void)
+static void check_limits(void)
 {
 	const struct ctl_request *q = &ctl.block->request;
 
@@ -331,15 +340,15 @@ static void limits(void)
 	}
 }
 
-/* The question. Returns when `t` is chosen; never, if it ended. */
-static void question(struct ctl_thread *t, bool yields)
+/* Asks the strategy and switches to its choice. Returns when `t` runs again, if ever. */
+static void reschedule(struct ctl_thread *t, bool yields)
 {
 	struct ctl_thread *next;
 	uint64_t steps;
 
-	limits();
-	next = choose(t, yields, &steps);
-	let(next, steps - 1);
+	check_limits();
+	next = choose_next(t, yields, &steps);
+	grant_choice(next, steps - 1);
 	if (next == t)
 		return;
 	ctl_turn_end(t);
@@ -349,58 +358,61 @@ static void question(struct ctl_thread *t, bool yields)
 	if (unlikely(ctl.flags & CTL_DEBUG))
 		snarlrt_debug_switch(t, next);
 	if (t->state == CTL_DONE)
-		gate_leave(t, next);
+		context_switch_from_ended(t, next);
 	else
-		gate_switch(t, next);
+		context_switch(t, next);
 }
 
-void ctl_leave_for_good(struct ctl_thread *t)
+void ctl_reschedule_ended(struct ctl_thread *t)
 {
-	question(t, false);
+	reschedule(t, false);
 }
 
-/* One that never stops by itself is no excuse for the others never to run. */
-static bool is_greedy(struct ctl_thread *t)
+/* Has the thread taken FAIRNESS_STEPS steps in a row? Then others go first once. */
+static bool exceeds_fairness_limit(struct ctl_thread *t)
 {
-	uint64_t since = t->rested > t->turn_began ? t->rested : t->turn_began;
+	uint64_t since = t->fairness_from > t->turn_began ? t->fairness_from : t->turn_began;
 
-	if (t->steps - since < GREEDY)
+	if (t->steps - since < FAIRNESS_STEPS)
 		return false;
-	t->rested = t->steps;
+	t->fairness_from = t->steps;
 	return true;
 }
 
-/* Stands before `w` until chosen and ready. */
-static void stand(struct ctl_thread *t, struct ctl_wait *w)
+/* Stops at `w` until the thread is chosen and `w` is ready. */
+static void stop_at_point(struct ctl_thread *t, struct ctl_wait *w)
 {
 	bool yields = w->event.op == SCHED_OP_YIELD, timed = w->deadline != CTL_NEVER;
-	uint64_t more;
+	uint64_t remaining;
 
-	ctl_stir();
-	account(t);
+	ctl_fast_path_end();
+	account_page(t);
 	if (ctl.tracing)
 		ctl_trace_frames(t);
 	yields |= is_spinning(t);
-	yields |= is_greedy(t);
+	yields |= exceeds_fairness_limit(t);
 	w->thread = t->number;
 	t->wait = w;
 	ctl.pending[t->number] = w->event;
-	if (w->unnamed)
+	if (w->hide_site)
 		ctl.pending[t->number].site = 0;
 	t->runnable = is_ready(t);
-	ctl.timed += timed;
-	more = remaining(t);
-	if (t->runnable && more && !yields)
-		let(t, more - 1);
+	ctl.timed_waits += timed;
+	remaining = steps_remaining(t);
+	if (t->runnable && remaining && !yields)
+		grant_choice(t, remaining - 1);
 	else
-		question(t, yields);
-	ctl.timed -= timed;
+		reschedule(t, yields);
+	ctl.timed_waits -= timed;
 	t->wait = NULL;
 	count_steps(t, 1);
 }
 
-/* Handlers run before what was waited for, which may be gone after them. */
-static bool was_interrupted(struct ctl_thread *t, const struct ctl_wait *w)
+/*
+ * Runs due handlers before the thread returns from `w`, since they may invalidate what it waited
+ * for. Returns true if it must stop at `w` again.
+ */
+static bool handlers_ran(struct ctl_thread *t, const struct ctl_wait *w)
 {
 	if (likely(!ctl_signal_due(t)))
 		return false;
@@ -412,8 +424,8 @@ void ctl_resume(struct ctl_thread *t, struct ctl_wait *w)
 {
 	int *error = &errno, saved = *error;
 
-	while (unlikely(was_interrupted(t, w)))
-		stand(t, w);
+	while (unlikely(handlers_ran(t, w)))
+		stop_at_point(t, w);
 	*error = saved;
 	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
 		ctl_cancel_act();
@@ -424,7 +436,7 @@ void ctl_wait(struct ctl_wait *w)
 	struct ctl_thread *t = ctl.current;
 	int *error = &errno, saved = *error;
 
-	stand(t, w);
+	stop_at_point(t, w);
 	*error = saved;
 	ctl_resume(t, w);
 	if (unlikely(ctl.flags & CTL_DEBUG))
@@ -434,7 +446,7 @@ void ctl_wait(struct ctl_wait *w)
 void ctl_started(struct ctl_thread *t)
 {
 	if (unlikely(ctl.flags & CTL_DEBUG))
-		snarlrt_debug_step(t, &t->own);
+		snarlrt_debug_step(t, &t->default_wait);
 	count_steps(t, 1);
 }
 
@@ -448,7 +460,7 @@ void ctl_step(enum sched_op op, uint64_t object, uint64_t size, uint64_t site)
 {
 	struct ctl_wait w;
 
-	if (likely(ctl_step_quick(op, object, size, site)))
+	if (likely(ctl_step_fast(op, object, size, site)))
 		return;
 	w = (struct ctl_wait)CTL_WAIT(op, object, NULL, site);
 	w.event.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;

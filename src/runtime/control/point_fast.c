@@ -1,57 +1,57 @@
 /*
- * The short way: a point at which nothing is to be considered but who is next.
+ * The fast path: a scheduling point at which only the strategy has to be asked.
  *
- * Between two questions mostly nothing happens that concerns anybody but the
- * running thread: no time-out or timer comes, no signal is under way, nobody became
- * ready or blocked. Then who can run is known from before, and the question is the
- * strategy's alone. Whether it is so is found out on the long way (control.c), which
- * says up to which step it holds; whatever else may end it says ctl_stir().
+ * Mostly nothing happens between two points that matters to other threads: no deadline comes, no
+ * signal is pending, no thread becomes runnable or blocked. Then the set of runnable threads is
+ * known from the last point. The full path (point.c) finds out whether this holds and up to which
+ * step: ctl_fast_path_begin(). Whatever ends it earlier calls ctl_fast_path_end().
  *
- * The meaning of both ways is the same, step by step: a schedule found on the short
- * one replays on the long one, which alone checks, hashes and traces.
+ * Both paths have the same meaning, step by step. A schedule found on the fast path replays on the
+ * full path; only the full path checks, hashes and records.
  */
 #include "abi/mix.h"
 #include "runtime/control/context_switch.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-static struct sched_point calm;		/* what stays the same from point to point */
+/* The point that is passed to the strategy: most fields stay the same on the fast path. */
+static struct sched_point fast_point;
 
-/* Steps until the virtual clock shows `when`, which is to come. */
+/* The number of steps until the virtual clock shows `when`, which is in the future. */
 static uint64_t steps_until(uint64_t when)
 {
 	return (when - ctl.now - 1) / CTL_STEP_NS + 1;
 }
 
-void ctl_calm(const struct sched_point *point, uint64_t next_time)
+void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline)
 {
 	uint64_t until = ctl.block->request.max_steps;
 
-	ctl.calm_until = 0;
-	if (ctl.kernel_threads || ctl_watched() || ctl.private_child || is_exact() || is_following() ||
-	    ctl.flags & (CTL_LOOK | CTL_TIMEOUTS | CTL_SNAPSHOT) || ctl_signal_any() ||
-	    next_time <= ctl.now)
+	ctl.fast_until = 0;
+	if (ctl.kernel_threads || ctl_records() || ctl.private_child || is_exact() ||
+	    is_following() || ctl.flags & (CTL_OBSERVE | CTL_TIMEOUTS | CTL_SNAPSHOT) ||
+	    ctl_signal_any() || next_deadline <= ctl.now)
 		return;
 	if (!until)
 		until = SCHED_NO_LIMIT;
-	if (next_time != CTL_NEVER && steps_until(next_time) < until - ctl.steps)
-		until = ctl.steps + steps_until(next_time);
-	calm = *point;
-	calm.runs = true;
-	calm.yields = false;
-	calm.idle = 0;
-	ctl.calm_until = until;
-	/* A signal that came meanwhile found it too early to end. */
+	if (next_deadline != CTL_NEVER && steps_until(next_deadline) < until - ctl.steps)
+		until = ctl.steps + steps_until(next_deadline);
+	fast_point = *point;
+	fast_point.runs = true;
+	fast_point.yields = false;
+	fast_point.idle = 0;
+	ctl.fast_until = until;
+	/* A signal may have come before fast_until was set: its ctl_fast_path_end() is lost. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (ctl_signal_any())
-		ctl_stir();
+		ctl_fast_path_end();
 }
 
 /*
- * In whole words: small stores followed by a load of them all, as compilers make for a
- * copy, wait until the stores are done.
+ * Stores size, op and pad as one word. Compilers copy an event with wide loads, which stall on
+ * preceding narrow stores to the same bytes.
  */
-static inline void put_event(struct sched_event *e, enum sched_op op, uint64_t object,
+static inline void store_event(struct sched_event *e, enum sched_op op, uint64_t object,
 			     uint64_t size, uint64_t site)
 {
 	uint64_t rest = (size < UINT32_MAX ? size : UINT32_MAX) | (uint64_t)op << 32;
@@ -61,30 +61,31 @@ static inline void put_event(struct sched_event *e, enum sched_op op, uint64_t o
 	__builtin_memcpy(&e->size, &rest, sizeof(rest));
 }
 
-/* The checks of stand() in control.c, on what changes from step to step. */
-static inline bool is_quick(const struct ctl_thread *t, const struct snarlrt_tls *tls)
+/* The conditions of stop_at_point() in point.c that change from step to step. */
+static inline bool fast_path_applies(const struct ctl_thread *t, const struct snarlrt_tls *tls)
 {
-	return ctl.steps < ctl.calm_until && tls->cur == page_end() && t->granted == page_end() &&
-	       !t->left && t->still < STILL && t->steps - t->turn_began < GREEDY;
+	return ctl.steps < ctl.fast_until && tls->cur == page_end() && t->processed == page_end() &&
+	       !t->steps_beyond_page && t->unchanged_events < SPIN_EVENTS &&
+	       t->steps - t->turn_began < FAIRNESS_STEPS;
 }
 
-static inline struct ctl_thread *choose(const struct ctl_thread *t)
+static inline struct ctl_thread *choose_next(const struct ctl_thread *t)
 {
 	struct sched_choice c = { 0, 1 };
 	struct ctl_thread *next;
 
-	calm.step = ctl.steps;
-	calm.running = t->number;
-	ctl.strategy->pick(ctl.state, &calm, &c);
+	fast_point.step = ctl.steps;
+	fast_point.running = t->number;
+	ctl.strategy->pick(ctl.state, &fast_point, &c);
 	if (unlikely(c.thread >= ctl.count || !c.steps))
 		sys_die("a strategy chose a thread that cannot run");
 	next = ctl.threads[c.thread];
-	grant(next, c.steps - 1);
+	grant_steps(next, c.steps - 1);
 	return next;
 }
 
-/* As question() does it; without hashes. */
-static inline void hand_on(struct ctl_thread *t, struct ctl_thread *next)
+/* Ends the turn and switches, as reschedule() in point.c does, but without hashes. */
+static inline void switch_to(struct ctl_thread *t, struct ctl_thread *next)
 {
 	struct ctl_report *r = &ctl.block->report;
 
@@ -94,59 +95,59 @@ static inline void hand_on(struct ctl_thread *t, struct ctl_thread *next)
 	r->switches++;
 	r->thread = next->number;
 	ctl.current = next;
-	gate_to_quick(t, next);
+	context_jump_saved(t, next);
 }
 
-/* The thread goes on where something happened meanwhile, as from ctl_wait(). */
-static __attribute__((noinline, cold)) void resume(struct ctl_thread *t)
+/* The thread goes on after a change: handles signals and cancellation, as ctl_wait() does. */
+static __attribute__((noinline, cold)) void resume_after_change(struct ctl_thread *t)
 {
-	struct ctl_wait w = t->own;
+	struct ctl_wait w = t->default_wait;
 
 	ctl_resume(t, &w);
 }
 
-static inline __attribute__((always_inline)) void step(struct ctl_thread *t, enum sched_op op, uint64_t object, uint64_t size,
-			uint64_t site)
+static inline __attribute__((always_inline)) void
+fast_step(struct ctl_thread *t, enum sched_op op, uint64_t object, uint64_t size, uint64_t site)
 {
 	struct ctl_thread *next;
 
-	gate_words(t);	/* takes a while, in which others can be done */
-	put_event(&t->own.event, op, object, size, site);
-	put_event(&ctl.pending[t->number], op, object, size, site);
-	t->wait = &t->own;
-	next = choose(t);
+	context_save_fp_control(t);	/* first, because it has a long latency */
+	store_event(&t->default_wait.event, op, object, size, site);
+	store_event(&ctl.pending[t->number], op, object, size, site);
+	t->wait = &t->default_wait;
+	next = choose_next(t);
 	if (next != t)
-		hand_on(t, next);
+		switch_to(t, next);
 	t->wait = NULL;
 	count_steps(t, 1);
-	if (unlikely(!ctl.calm_until || t->cancel_pending))
-		resume(t);
+	if (unlikely(!ctl.fast_until || t->cancel_pending))
+		resume_after_change(t);
 }
 
-bool ctl_step_quick(enum sched_op op, uint64_t object, uint64_t size, uint64_t site)
+bool ctl_step_fast(enum sched_op op, uint64_t object, uint64_t size, uint64_t site)
 {
 	struct ctl_thread *t = ctl.current;
 
-	account(t);
-	if (unlikely(!is_quick(t, t->tls) || op == SCHED_OP_YIELD))
+	account_page(t);
+	if (unlikely(!fast_path_applies(t, t->tls) || op == SCHED_OP_YIELD))
 		return false;
-	step(t, op, object, size, site);
+	fast_step(t, op, object, size, site);
 	return true;
 }
 
-/* The same as the long way, ctl_access_slow(), as far as it goes. */
+/* The fast path of ctl_access_slow(). */
 void ctl_access(uint64_t addr, uint64_t size, uint64_t site)
 {
 	struct ctl_thread *t = ctl.current;
 	bool reads = is_read(site);
 
-	if (unlikely(!is_quick(t, &__snarl_tls) || !known_shared(addr, size))) {
+	if (unlikely(!fast_path_applies(t, &__snarl_tls) || !known_shared(addr, size))) {
 		ctl_access_slow(addr, size, site);
 		return;
 	}
-	step(t, reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, size, site & TRACE_ADDR_MASK);
-	if (likely(!reads && ctl.calm_until && known_shared(addr, size)))
-		changed_something(t);
+	fast_step(t, reads ? SCHED_OP_READ : SCHED_OP_WRITE, addr, size, site & TRACE_ADDR_MASK);
+	if (likely(!reads && ctl.fast_until && known_shared(addr, size)))
+		mark_progress(t);
 	else
 		ctl_accessed(addr, size, site);
 }

@@ -1,14 +1,13 @@
 /*
- * Recording under control: the same trace as in record mode, in the total order
- * of the run.
+ * Recording under control: the same trace as in mode record, in the total order of the run.
  *
- * Each thread has a ring beside its page. What the page holds goes to the ring
- * before anything else is noted, and at the latest when the thread stops, behind a
- * time stamp; since only one thread runs at a time, the stamps order everything.
- * While the ring is written to, it takes the page's place in thread-local storage.
+ * Each thread has a ring besides ctl_page. Records of the page are copied into the ring, after a
+ * time stamp, before any other event is recorded, and at the latest when the thread stops. Only
+ * one thread runs at a time, so the stamps order all events. While the ring is written to, it
+ * replaces the page in thread-local storage.
  *
- * Values: hooks come before the access. So what is read is in memory already, and
- * what is written is there when the thread comes back to us, before anybody else runs.
+ * Values: hooks are called before the access. The value of a read is in memory then. The value of
+ * a write is in memory when the thread next calls the runtime, before another thread runs.
  */
 #include <sys/uio.h>
 
@@ -18,7 +17,7 @@
 
 static struct trace_record *page_cur, *page_saved;
 
-/* Strictly growing over all threads; with room for `more` events, each one later than the one before. */
+/* Returns a time later than all earlier ones of all threads, and reserves `more` later ones. */
 static uint64_t next_time(struct snarlrt_thread *self, uint64_t more)
 {
 	static uint64_t last;
@@ -28,7 +27,7 @@ static uint64_t next_time(struct snarlrt_thread *self, uint64_t more)
 	return time;
 }
 
-static struct snarlrt_thread *begin(struct ctl_thread *t)
+static struct snarlrt_thread *ring_enter(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -40,7 +39,7 @@ static struct snarlrt_thread *begin(struct ctl_thread *t)
 	return t->ring;
 }
 
-static void end(struct ctl_thread *t)
+static void ring_leave(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -51,8 +50,8 @@ static void end(struct ctl_thread *t)
 	tls->busy = 0;
 }
 
-/* Of memory that may be gone, or never was there. */
-static bool look(uint64_t addr, void *to, size_t size)
+/* Reads memory of the program that may be unmapped. */
+static bool read_memory(uint64_t addr, void *to, size_t size)
 {
 	struct iovec local = { to, size }, remote = { (void *)addr, size };
 
@@ -65,62 +64,65 @@ void ctl_trace_read(struct ctl_thread *t, uint64_t addr, unsigned log2)
 	uint64_t value[2] = { 0 };
 	struct snarlrt_thread *self;
 
-	if (log2 > 4 || !look(addr, value, 1ull << log2))
+	if (log2 > 4 || !read_memory(addr, value, 1ull << log2))
 		return;
-	self = begin(t);
+	self = ring_enter(t);
 	for (unsigned i = 0; i < (log2 == 4 ? 2 : 1); i++) {
-		struct trace_record both[2] = { { (addr + 8 * i) & TRACE_ADDR_MASK,
-						  TRACE_SITE(TRACE_VALUE, log2 == 4 ? 3 : log2, 0) },
-						{ next_time(self, 0), value[i] } };
+		struct trace_record pair[2] = {
+			{ (addr + 8 * i) & TRACE_ADDR_MASK,
+			  TRACE_SITE(TRACE_VALUE, log2 == 4 ? 3 : log2, 0) },
+			{ next_time(self, 0), value[i] },
+		};
 
-		snarlrt_append(self, both, 2);
+		snarlrt_append(self, pair, 2);
 	}
-	end(t);
+	ring_leave(t);
 }
 
-/* A write that was let happen. */
+/* The write of the current thread whose value is not recorded yet. */
 static struct {
-	struct ctl_thread *thread;	/* NULL: none */
+	struct ctl_thread *thread;	/* NULL: there is none */
 	uint64_t addr;
 	unsigned log2;
-} written;
+} pending_write;
 
 void ctl_trace_written(struct ctl_thread *t, uint64_t addr, unsigned log2)
 {
-	written.thread = t;
-	written.addr = addr;
-	written.log2 = log2;
+	pending_write.thread = t;
+	pending_write.addr = addr;
+	pending_write.log2 = log2;
 }
 
-/* Its value goes before whatever else is told. */
-static void settle(void)
+/* Records the value of the last write. Called before anything else is recorded. */
+static void emit_pending_write(void)
 {
-	struct ctl_thread *t = written.thread;
+	struct ctl_thread *t = pending_write.thread;
 
 	if (likely(!t))
 		return;
-	written.thread = NULL;
-	ctl_trace_read(t, written.addr, written.log2);
+	pending_write.thread = NULL;
+	ctl_trace_read(t, pending_write.addr, pending_write.log2);
 }
 
 void ctl_trace_crash(uint64_t addr)
 {
-	if (addr - written.addr < 1ull << written.log2)
-		written.thread = NULL;
-	settle();
+	if (addr - pending_write.addr < 1ull << pending_write.log2)
+		pending_write.thread = NULL;
+	emit_pending_write();
 }
 
-/* Takes the place of the call stack's set-up too, so it comes before that. */
+/* Also sets up a call stack in thread-local storage; thread_attach() replaces it afterwards. */
 void ctl_trace_attach(struct ctl_thread *t)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct trace_record *cur = tls->cur;
 	uint32_t parent = t->number ? t->parent + 1 : 0;
-	/* Asked for it, libc would allocate, and the run be another than without a trace. */
+	/* Not from libc, which would allocate: the run would differ from one without a trace. */
 	struct snarlrt_stack stack = { snarlrt.main_stack_low, snarlrt.main_stack_high };
 
 	if (t->stack)
-		stack = (struct snarlrt_stack){ (uint64_t)t->stack, (uint64_t)t->stack + t->stack_size };
+		stack = (struct snarlrt_stack){ (uint64_t)t->stack,
+						(uint64_t)t->stack + t->stack_size };
 	tls->ended = 0;
 	t->ring = snarlrt_thread_attach(t->id, parent, t->ordinal,
 					(const void *)(uintptr_t)t->routine, &stack);
@@ -134,36 +136,36 @@ void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, ui
 	struct snarlrt_thread *self;
 	struct trace_record stamp = { 0, TRACE_SITE(TRACE_STAMP, 0, 0) };
 
-	settle();
-	self = begin(t);
+	emit_pending_write();
+	self = ring_enter(t);
 	stamp.addr = next_time(self, count);
 	snarlrt_append(self, &stamp, 1);
 	for (uint64_t i = 0; i < count; i++)
 		snarlrt_append(self, &records[i], 1);
-	end(t);
+	ring_leave(t);
 }
 
 void ctl_trace_frames(struct ctl_thread *t)
 {
-	settle();
-	snarlrt_tell_frames(begin(t));
-	end(t);
+	emit_pending_write();
+	snarlrt_tell_frames(ring_enter(t));
+	ring_leave(t);
 }
 
 void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_t arg)
 {
-	struct trace_record both[2] = { *r, { 0, arg } };
+	struct trace_record pair[2] = { *r, { 0, arg } };
 	struct snarlrt_thread *self;
 
-	settle();
-	self = begin(t);
+	emit_pending_write();
+	self = ring_enter(t);
 	snarlrt_tell_frames(self);
-	both[1].addr = next_time(self, 0);
-	snarlrt_append(self, both, 2);
-	end(t);
+	pair[1].addr = next_time(self, 0);
+	snarlrt_append(self, pair, 2);
+	ring_leave(t);
 }
 
-/* A call that the trace knows of returned. */
+/* A recorded call returns. */
 void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
@@ -173,27 +175,27 @@ void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 	ctl_account(t);
 	if (tls->frame <= t->frames)
 		return;
-	settle();
-	self = begin(t);
+	emit_pending_write();
+	self = ring_enter(t);
 	tls->frame--;
 	tls->told = tls->frame;
 	snarlrt_append(self, &r, 1);
-	end(t);
+	ring_leave(t);
 }
 
-/* All rings, by whoever is the last to run. */
+/* Flushes the rings of all threads, from the last thread that runs. */
 void ctl_trace_finish(int status)
 {
-	settle();
+	emit_pending_write();
 	for (uint32_t i = 0; i < ctl.count; i++) {
 		struct ctl_thread *t = ctl.threads[i];
 		struct snarlrt_thread *self;
 
 		if (!t->ring)
 			continue;
-		self = begin(t);
+		self = ring_enter(t);
 		snarlrt_flush(self);
-		end(t);
+		ring_leave(t);
 	}
 	snarlrt_finish(status);
 }

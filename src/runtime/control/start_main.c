@@ -1,8 +1,10 @@
 /*
- * Control takes main's place: constructors have run, nothing of the program's
- * own has. Here the fork server waits, and main gets a stack and arguments at
- * addresses that do not depend on the environment, whose size moves the kernel's.
- * The variables get such ones, too: those that the tool puts first stay where they are.
+ * The start of main under control: interposes __libc_start_main().
+ *
+ * Constructors have run, the program's own code has not. The fork server stands here. main gets a
+ * stack, and copies of arguments and environment, at fixed addresses: the kernel places them
+ * depending on the size of the environment. Variables that the tool puts first keep their
+ * addresses whatever follows them.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
+/* Addresses near each other, and near other stacks (context_switch.c): they share page tables. */
 #define MAIN_STACK 0x5ff000000000ull
 #define MAIN_STACK_BYTES (8ull << 20)
 #define ARGUMENTS 0x5ff001000000ull
@@ -23,7 +26,7 @@ static struct {
 	char **argv, **envp;
 } program;
 
-/* The texts first, so that their places depend on nothing behind them. */
+/* Texts come before the array, so that the address of each depends only on the ones before it. */
 static char **copy_list(uint64_t at, char **list)
 {
 	size_t count = 0, bytes = 0;
@@ -56,7 +59,7 @@ static int call_main(void *unused)
 	return ctl_main_thread(program.main, program.argc, program.argv, program.envp);
 }
 
-static int controlled(int argc, char **argv, char **envp)
+static int controlled_main(int argc, char **argv, char **envp)
 {
 	char *stack;
 
@@ -66,20 +69,23 @@ static int controlled(int argc, char **argv, char **envp)
 	stack = sys_mmap((void *)MAIN_STACK, MAIN_STACK_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 	if (sys_failed(stack))
-		ctl_unsupported("the address space for main's stack is taken");
+		ctl_unsupported("cannot map main's stack: 0x5ff000000000 is mapped already");
 	snarlrt.main_stack_low = (uint64_t)stack;
 	snarlrt.main_stack_high = (uint64_t)stack + MAIN_STACK_BYTES;
-	/* Written to before the fork, so that the run's first write is its first fault there. */
+	/*
+	 * Touches the shadow page before the fork: the run's first write to the stack costs no
+	 * fault for it then.
+	 */
 	*(volatile uint16_t *)shadow_of((uint64_t)stack + MAIN_STACK_BYTES - 64) = 0;
 	if (ctl.server >= 0)
 		ctl_serve();
 	return gate_call_on(stack + MAIN_STACK_BYTES - 64, call_main, NULL);
 }
 
-static int start(int argc, char **argv, char **envp)
+static int main_or_controlled(int argc, char **argv, char **envp)
 {
 	if (mode_controls())
-		return controlled(argc, argv, envp);
+		return controlled_main(argc, argv, envp);
 	return program.main(argc, argv, envp);
 }
 
@@ -89,5 +95,6 @@ SNARLRT_INTERPOSE int __libc_start_main(int (*main)(int, char **, char **), int 
 {
 	snarlrt_real_ready();
 	program.main = main;
-	return REAL(__libc_start_main)(start, argc, argv, init, fini, rtld_fini, stack_end);
+	return REAL(__libc_start_main)(main_or_controlled, argc, argv, init, fini, rtld_fini,
+				       stack_end);
 }

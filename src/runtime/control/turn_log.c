@@ -1,6 +1,6 @@
 /*
- * The end of a turn goes into the turn log; and, following an exact schedule, is the run
- * still the plan's?
+ * The turn log: writes a record at the end of each turn. When an exact schedule is replayed it
+ * compares the run's events with the plan.
  */
 #include "abi/mix.h"
 #include "runtime/control/step.h"
@@ -23,14 +23,14 @@ void ctl_diverged(const char *text)
 }
 
 /*
- * One byte is enough to see the first event that differs 255 times in 256; the
- * hash of the turn sees the rest.
+ * Stores one check byte per event. One byte shows the first event that differs from the plan with
+ * probability 255/256; the turn's hash shows any other.
  */
 static void check_event(uint8_t check, uint64_t object, uint64_t site)
 {
 	struct ctl_block *b = ctl.block;
 	const struct sched_plan *plan = (const struct sched_plan *)((const char *)b + b->plan);
-	uint64_t n = ctl.events++;
+	uint64_t n = ctl.events_hashed++;
 
 	if (n < b->checks_size) {
 		((uint8_t *)b + b->checks)[n] = check;
@@ -44,10 +44,10 @@ static void check_event(uint8_t check, uint64_t object, uint64_t site)
 	b->report.pc = site & TRACE_ADDR_MASK;
 	b->report.kind = trace_site_kind(site);
 	exact_lose_here(ctl.state);
-	ctl_diverged("an event is not the schedule's");
+	ctl_diverged("an event differs from the schedule");
 }
 
-/* Into the hash and against the plan. */
+/* Adds an event to the turn's hash and compares its check byte with the plan. */
 static void hash_event(uint64_t object, uint64_t site, uint64_t value)
 {
 	uint64_t h = (mix_spread(object) ^ site) * MIX_FACTOR ^ value;
@@ -59,7 +59,7 @@ static void hash_event(uint64_t object, uint64_t site, uint64_t value)
 		check_event((uint8_t)(h >> 56), object, site);
 }
 
-void ctl_look_event(uint64_t object, uint64_t site, uint64_t value)
+void ctl_observe_event(uint64_t object, uint64_t site, uint64_t value)
 {
 	if (ctl.flags & CTL_HASH)
 		hash_event(object, site, value);
@@ -76,7 +76,7 @@ void ctl_turn_end(struct ctl_thread *t)
 		ctl_turn_log(t, SCHED_TURN_RUN, steps, check);
 	if (is_exact() && check && steps && !ctl.private_child &&
 	    !exact_check(ctl.state, steps, check))
-		ctl_diverged("the events of a turn are not those of the schedule");
+		ctl_diverged("the events of a turn differ from the schedule");
 	ctl.hash = (ctl.hash ^ ctl.turn_hash ^ t->name) * MIX_FACTOR;
 	ctl.turn_hash = 0;
 	t->turn_began = t->steps;

@@ -1,23 +1,25 @@
 /*
- * Which accesses are visible under control.
+ * Visibility: which accesses are scheduling points under control.
  *
- * The shadow words are those of rt.h, with other rules: the first to touch a
- * granule owns it at once for good (id * 2 + 1, nothing is noted of it); once a
- * second thread comes it is shared and stays so, even if the memory is freed:
- * what was shared at an address in an earlier run is visible from the start in a
- * later one (the block lists it), so that the steps before a second thread came
- * can be scheduled too.
+ * The shadow words are those of abi/layout.h, with other rules than in mode record. The first
+ * thread to touch a granule owns it: the word becomes id * 2 + 1, and its accesses are no steps.
+ * When a second thread touches the granule it becomes shared. It stays shared even if the memory
+ * is freed. The block lists the granules that were shared in earlier runs, and these are visible
+ * from the start. So the steps before the second thread came can be scheduled, too.
  */
 #include "runtime/control/control.h"
 #include "runtime/core/sys.h"
 
-/* Freed. Even, so nobody's own value; the second keeps in mind that it was shared. */
+/*
+ * Shadow words of freed memory and red zones. They are even, so no thread owns them. POISON_SHARED
+ * becomes shared again when the memory is reused.
+ */
 #define POISON 2u
 #define POISON_SHARED 4u
 
-#define FREED_SEEN 4096u	/* bytes; what threads share is seldom larger */
+#define FREED_SCAN_BYTES 4096u	/* scanned of a freed block: shared structs are seldom larger */
 
-static void learn(uint64_t granule)
+static void list_as_shared(uint64_t granule)
 {
 	struct ctl_block *b = ctl.block;
 	uint64_t at = b->request.shared_count + b->report.shared_new;
@@ -49,7 +51,7 @@ bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc)
 			visible = true;
 		} else {
 			*s = SHADOW_SHARED;
-			learn(shadow_memory(s));
+			list_as_shared(shadow_memory(s));
 			visible = true;
 		}
 	}
@@ -70,9 +72,9 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 	if (size == 0)
 		return;
 	s = shadow_of(addr);
-	end = shadow_of(addr + (size < FREED_SEEN ? size : FREED_SEEN) - 1);
+	end = shadow_of(addr + (size < FREED_SCAN_BYTES ? size : FREED_SCAN_BYTES) - 1);
 	for (; s <= end; s++) {
-		/* Four at a time where nobody else was, the common case. */
+		/* Four words at a time if no other thread has touched them, the common case. */
 		if (!((uintptr_t)s & 7) && s + 3 <= end &&
 		    (*(uint64_t *)s == 0 || *(uint64_t *)s == own * SHADOW_FOUR)) {
 			s += 3;
@@ -80,22 +82,22 @@ void ctl_touch_freed(uint64_t addr, uint64_t size)
 		}
 		if (*s & 1 && *s != own && *s != SHADOW_SHARED && is_alive(*s)) {
 			*s = SHADOW_SHARED;
-			learn(shadow_memory(s));
+			list_as_shared(shadow_memory(s));
 		}
 	}
 }
 
-/* None of the four words is SHADOW_SHARED or POISON_SHARED; may say no too often. */
-static inline bool all_private(uint64_t four)
+/* Is none of the four words SHADOW_SHARED or POISON_SHARED? A wrong "no" is possible. */
+static inline bool four_unshared(uint64_t four)
 {
-	uint64_t not_shared = four + SHADOW_FOUR;	/* a word of all ones becomes 0 (with a carry) */
+	uint64_t not_shared = four + SHADOW_FOUR;	/* all ones become 0, with a carry */
 	uint64_t not_poison = four ^ POISON_SHARED * SHADOW_FOUR;
 
 	return !((not_shared - SHADOW_FOUR) & ~not_shared & SHADOW_FOUR << 15) &&
 	       !((not_poison - SHADOW_FOUR) & ~not_poison & SHADOW_FOUR << 15);
 }
 
-static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t when_shared)
+static void reset_shadow(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t when_shared)
 {
 	uint16_t *s, *end;
 
@@ -107,15 +109,15 @@ static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t
 		uint64_t *four = (uint64_t *)s;
 		uint16_t to;
 
-		/* Four at a time where all are private, the common case. */
-		if (!((uintptr_t)s & 7) && s + 3 <= end && all_private(*four)) {
+		/* Four words at a time where none is shared, the common case. */
+		if (!((uintptr_t)s & 7) && s + 3 <= end && four_unshared(*four)) {
 			if (*four != when_private * SHADOW_FOUR)
 				*four = when_private * SHADOW_FOUR;
 			s += 4;
 			continue;
 		}
 		to = *s == SHADOW_SHARED || *s == POISON_SHARED ? when_shared : when_private;
-		if (*s != to)		/* pages nobody touched stay untouched */
+		if (*s != to)	/* keeps untouched shadow pages unmapped */
 			*s = to;
 		s++;
 	}
@@ -123,17 +125,17 @@ static void change(uint64_t addr, uint64_t size, uint16_t when_private, uint16_t
 
 void ctl_fresh(uint64_t addr, uint64_t size)
 {
-	change(addr, size, 0, SHADOW_SHARED);
+	reset_shadow(addr, size, 0, SHADOW_SHARED);
 }
 
 void ctl_poison(uint64_t addr, uint64_t size)
 {
-	change(addr, size, POISON, POISON_SHARED);
+	reset_shadow(addr, size, POISON, POISON_SHARED);
 }
 
 void ctl_unpoison(uint64_t addr, uint64_t size)
 {
-	change(addr, size, 0, SHADOW_SHARED);
+	reset_shadow(addr, size, 0, SHADOW_SHARED);
 }
 
 void ctl_shared_apply(void)
@@ -144,10 +146,10 @@ void ctl_shared_apply(void)
 
 	if (count * 8 > b->shared_size)
 		count = b->shared_size / 8;
-	for (uint64_t i = ctl.applied; i < count; i++) {
+	for (uint64_t i = ctl.shared_applied; i < count; i++) {
 		uint16_t *s = shadow_of(list[i] & (SHADOW_USER_END - 1));
 
 		*s = *s == POISON || *s == POISON_SHARED ? POISON_SHARED : SHADOW_SHARED;
 	}
-	ctl.applied = count;
+	ctl.shared_applied = count;
 }

@@ -1,23 +1,22 @@
 /*
- * The heap of control mode: the same addresses in every run of a schedule, and
- * as far as possible under every schedule.
+ * The heap of control mode. Addresses are equal in every run of a schedule, and mostly under every
+ * schedule.
  *
- * Each thread of the program carves blocks from its own part of the address
- * space, in the order in which it asks. Freed blocks wait in a queue before they
- * are used again, poisoned (control.h), so that a use of them is noticed; so are
- * the bytes around each block. Threads that are not the program's (those that lend
- * their stacks, while they start and end) have a part of their own, and what they
- * free is not used again by others: when they come is not ours to say.
+ * Each thread of the program allocates from its own region of the address space, in program order.
+ * Freed blocks wait in a quarantine before they are used again. They and the red zones around each
+ * block are poisoned (control.h), so that an access to them fails the run. Host threads
+ * (context_switch.c) have a region of their own. Blocks that they free are not used by other
+ * threads, since the schedule does not say when they run.
  *
- * Interposers call these in mode control, and for any pointer
- * that ctl_heap_has(). `pc` is the caller's. errno is set as malloc does.
+ * Interposers call these functions in mode control, and for each pointer with ctl_heap_has(). `pc`
+ * is the caller's. They set errno as malloc does.
  */
 #ifndef RUNTIME_CONTROL_HEAP_HEAP_H
 #define RUNTIME_CONTROL_HEAP_HEAP_H
 
 #include "runtime/control/control.h"
 
-/* Far from the program, its libraries, stacks (gate.c) and the shadow. */
+/* Far from the program, its libraries, the stacks (context_switch.c) and the shadow. */
 #define CTL_HEAP_BASE 0x610000000000ull
 #define CTL_HEAP_SPAN 0x180800000000ull
 
@@ -26,42 +25,42 @@ static inline bool ctl_heap_has(const void *p)
 	return (uintptr_t)p - CTL_HEAP_BASE < CTL_HEAP_SPAN;
 }
 
-/* align: 0, or a power of two. NULL: no memory, errno is set. */
+/* `align` is 0 or a power of two. Returns NULL and sets errno if there is no memory. */
 SNARLRT_HIDDEN void *ctl_heap_alloc(size_t size, size_t align, bool zero, const void *pc);
 
 /*
- * A point, unless libc itself frees: it may hold a lock of its own then. Reports
- * what is freed already, or was never allocated; then it does nothing.
+ * A scheduling point, unless libc itself frees: it may hold a lock of its own then. A pointer that
+ * is freed already or was never allocated is reported, and nothing is freed.
  */
 SNARLRT_HIDDEN void ctl_heap_free(void *p, const void *pc);
 
-/* p is not NULL, size is not 0. */
+/* `p` must not be NULL, and `size` must not be 0. */
 SNARLRT_HIDDEN void *ctl_heap_realloc(void *p, size_t size, const void *pc);
 
-/* What was asked for, so that the bytes behind stay out of bounds. 0: not a block. */
+/* The size that the program asked for: bytes behind it are out of bounds. 0: no block. */
 SNARLRT_HIDDEN size_t ctl_heap_size(const void *p);
 
-/* Around a fork, like arena_fork(). */
+/* Called before (`begin`) and after a fork, like arena_fork(). */
 SNARLRT_HIDDEN void ctl_heap_fork(bool begin);
 
-/* A block's life, for reports. Thread numbers; CTL_HEAP_OUTSIDE: not one of the program. */
-#define CTL_HEAP_OUTSIDE SCHED_MAX_THREADS
+/* History of a block, for reports. Threads are numbers; CTL_HEAP_UNCONTROLLED: a host thread. */
+#define CTL_HEAP_UNCONTROLLED SCHED_MAX_THREADS
 
 struct ctl_heap_info {
 	uint64_t start, size;
 	uint64_t malloc_pc, free_pc;
-	uint32_t malloc_thread, free_thread;	/* free_*: if freed */
-	uint32_t order;		/* it was that thread's n-th allocation, from 1 */
+	uint32_t malloc_thread, free_thread;	/* free_thread and free_pc: only if freed */
+	uint32_t order;		/* this was the thread's n-th allocation, from 1 */
 	bool freed;
 };
 
 /*
- * The block that [addr] is in, or lies around: in the bytes between two blocks it
- * is the nearer one that is in use. False: no heap there. Slow.
+ * Finds the block at `addr`. Between two blocks this is the one in use, or else the nearer.
+ * Returns false if no heap is there. Walks all slots of the area: slow.
  */
 SNARLRT_HIDDEN bool ctl_heap_find(uint64_t addr, struct ctl_heap_info *out);
 
-/* control_heap_report.c: free or realloc of what is no block in use. */
+/* Fails the run: free or realloc of a pointer that is no block in use (heap_report.c). */
 SNARLRT_HIDDEN void ctl_heap_bad_free(const void *p, const struct ctl_heap_info *block,
 				      const void *pc);
 

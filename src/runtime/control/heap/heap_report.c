@@ -1,22 +1,22 @@
 /*
- * What is said of a heap that is used wrongly: use after free, double free, free of
- * what is no block, an access beside a block.
+ * Messages about heap misuse: use after free, double free, free of a pointer that is no block,
+ * access beside a block.
  */
 #include "runtime/control/heap/heap.h"
 
-struct line {
+struct message {
 	char text[CTL_TEXT];
 	size_t used;
 };
 
-static void put(struct line *l, const char *text)
+static void put(struct message *l, const char *text)
 {
 	while (*text && l->used + 1 < sizeof(l->text))
 		l->text[l->used++] = *text++;
 	l->text[l->used] = 0;
 }
 
-static void put_number(struct line *l, uint64_t n)
+static void put_number(struct message *l, uint64_t n)
 {
 	char digits[24], *p = digits + sizeof(digits) - 1;
 
@@ -28,8 +28,8 @@ static void put_number(struct line *l, uint64_t n)
 	put(l, p);
 }
 
-/* 0.2.1: its place in the creation tree, as everywhere. */
-static void put_path(struct line *l, uint32_t number)
+/* The thread's path, such as 0.2.1. */
+static void put_path(struct message *l, uint32_t number)
 {
 	const struct ctl_thread *t = number < ctl.count ? ctl.threads[number] : NULL;
 
@@ -42,10 +42,10 @@ static void put_path(struct line *l, uint32_t number)
 	put_number(l, t->ordinal);
 }
 
-static void put_thread(struct line *l, const char *what, uint32_t number)
+static void put_thread(struct message *l, const char *what, uint32_t number)
 {
 	put(l, what);
-	if (number == CTL_HEAP_OUTSIDE) {
+	if (number == CTL_HEAP_UNCONTROLLED) {
 		put(l, "a thread that is not controlled");
 		return;
 	}
@@ -54,7 +54,7 @@ static void put_thread(struct line *l, const char *what, uint32_t number)
 }
 
 /* "64-byte block allocated by thread 0.1 (its allocation 3), freed by thread 0.2" */
-static void put_block(struct line *l, const struct ctl_heap_info *b)
+static void put_block(struct message *l, const struct ctl_heap_info *b)
 {
 	put_number(l, b->size);
 	put(l, "-byte block ");
@@ -66,7 +66,7 @@ static void put_block(struct line *l, const struct ctl_heap_info *b)
 		put_thread(l, ", freed by ", b->free_thread);
 }
 
-static void put_place(struct line *l, uint64_t addr, const struct ctl_heap_info *b)
+static void put_location(struct message *l, uint64_t addr, const struct ctl_heap_info *b)
 {
 	if (addr < b->start) {
 		put_number(l, b->start - addr);
@@ -81,20 +81,20 @@ static void put_place(struct line *l, uint64_t addr, const struct ctl_heap_info 
 
 void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *pc)
 {
-	struct line l = { .used = 0 };
+	struct message l = { .used = 0 };
 	struct ctl_heap_info b;
 
 	if (!ctl_heap_find(addr, &b) && !ctl_heap_find(addr + size - 1, &b))
 		return;
 	if (!b.freed && addr >= b.start && addr - b.start <= b.size &&
 	    size <= b.size - (addr - b.start))
-		return;		/* in bounds, whatever the poison says */
+		return;		/* in bounds: the block's last granule may be poisoned in part */
 	if (!b.freed && ctl.flags & CTL_IGNORE_MISUSE)
 		return;
 	put(&l, b.freed ? "use after free: " : "heap overflow: ");
 	put_number(&l, size);
 	put(&l, write ? "-byte write " : "-byte read ");
-	put_place(&l, addr, &b);
+	put_location(&l, addr, &b);
 	if (b.freed)
 		ctl_fail(CTL_FAIL_UAF, (const void *)b.start, pc, (const void *)b.free_pc,
 			 (const void *)b.malloc_pc, l.text);
@@ -105,7 +105,7 @@ void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *p
 
 void ctl_heap_bad_free(const void *p, const struct ctl_heap_info *b, const void *pc)
 {
-	struct line l = { .used = 0 };
+	struct message l = { .used = 0 };
 
 	if (b && b->freed && b->start == (uint64_t)p) {
 		put(&l, "freed again: a ");
@@ -115,11 +115,11 @@ void ctl_heap_bad_free(const void *p, const struct ctl_heap_info *b, const void 
 		return;
 	}
 	if (b && b->start == (uint64_t)p) {
-		put(&l, "free of a block whose head was overwritten: a ");
+		put(&l, "free of a block whose header was overwritten: a ");
 		put_block(&l, b);
 	} else if (b) {
 		put(&l, "free of a pointer that malloc did not return: ");
-		put_place(&l, (uint64_t)p, b);
+		put_location(&l, (uint64_t)p, b);
 	} else {
 		put(&l, "free of a pointer that malloc did not return: it points to no heap block");
 	}

@@ -1,19 +1,19 @@
 /*
- * Barriers, with libc's own numbers, which only grow: how many came, how many
- * of these were let through, how many of those have left. The thread that
- * completes a round is the serial one.
+ * Barriers. The state has the layout of libc's barrier, whose numbers only grow: threads that
+ * arrived, threads that were released, threads that have left. The last thread of a round to
+ * arrive is the serial one.
  *
- * To come is one step, to leave is another; as in libc, destroying waits for
- * those that are on their way out.
+ * Arriving is one step, leaving another. Destroying waits for threads that are still leaving, as
+ * in libc.
  */
 #include "runtime/control/model/models.h"
 
 struct barrier {
-	uint32_t came;
-	uint32_t through;
-	uint32_t count;		/* set by the real init */
+	uint32_t arrived;
+	uint32_t released;
+	uint32_t count;		/* threads in a round; set by the real init */
 	uint32_t shared;
-	uint32_t left;
+	uint32_t departed;
 };
 
 _Static_assert(sizeof(struct barrier) <= sizeof(pthread_barrier_t), "in place");
@@ -23,15 +23,15 @@ static inline struct barrier *state_of(const struct ctl_wait *w)
 	return (struct barrier *)(uintptr_t)w->event.object;
 }
 
-/* w->arg: the place in the round, counted as `came` is; later rounds are later. */
-static bool is_through(const struct ctl_wait *w)
+/* w->arg is the value of `arrived` at the thread's arrival. The difference allows overflow. */
+static bool is_released(const struct ctl_wait *w)
 {
-	return (int32_t)(state_of(w)->through - (uint32_t)(uintptr_t)w->arg) > 0;
+	return (int32_t)(state_of(w)->released - (uint32_t)(uintptr_t)w->arg) > 0;
 }
 
-static bool all_left(const struct ctl_wait *w)
+static bool all_departed(const struct ctl_wait *w)
 {
-	return state_of(w)->came == state_of(w)->left;
+	return state_of(w)->arrived == state_of(w)->departed;
 }
 
 static bool check_usable(const struct barrier *b, const void *pc)
@@ -42,14 +42,14 @@ static bool check_usable(const struct barrier *b, const void *pc)
 	return false;
 }
 
-/* True: this one completes the round. */
-static bool come(struct barrier *b, const void *pc)
+/* Returns true if the thread completes the round. */
+static bool arrive(struct barrier *b, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, b, is_through, pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, b, is_released, pc);
 
-	w.arg = (void *)(uintptr_t)b->came++;
-	if (b->came - b->through == b->count) {
-		b->through = b->came;
+	w.arg = (void *)(uintptr_t)b->arrived++;
+	if (b->arrived - b->released == b->count) {
+		b->released = b->arrived;
 		ctl_changed(b);
 		return true;
 	}
@@ -68,8 +68,8 @@ int model_barrier_wait(pthread_barrier_t *barrier, const void *pc)
 		snarlrt_note(TRACE_BARRIER_LEAVE, 0, barrier, 0, EINVAL, pc);
 		return EINVAL;
 	}
-	serial = come(b, pc);
-	b->left++;
+	serial = arrive(b, pc);
+	b->departed++;
 	ctl_changed(barrier);
 	snarlrt_note(TRACE_BARRIER_LEAVE, 0, barrier, serial, 0, pc);
 	return serial ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
@@ -78,14 +78,14 @@ int model_barrier_wait(pthread_barrier_t *barrier, const void *pc)
 int model_barrier_destroy(pthread_barrier_t *barrier, const void *pc)
 {
 	struct barrier *b = (struct barrier *)(void *)barrier;
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_OTHER, barrier, all_left, pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_OTHER, barrier, all_departed, pc);
 	int result = EINVAL;
 
 	ctl_point(SCHED_OP_OTHER, barrier, pc);
 	if (check_usable(b, pc)) {
-		if (b->came != b->through)
+		if (b->arrived != b->released)
 			ctl_misuse(barrier, pc, "destruction of a barrier that threads wait at");
-		if (!all_left(&w))
+		if (!all_departed(&w))
 			model_wait(&w, TRACE_BARRIER_DESTROY);
 		b->count = 0;
 		result = 0;

@@ -1,11 +1,11 @@
 /*
- * Calls that may block half-way, done in pieces that do not.
+ * Calls that may block half-way, made in pieces that do not block.
  *
- * A blocking write of more than there is room for blocks with a part of it
- * written. Pipes take PIPE_BUF bytes whenever poll() finds them writable, so
- * that is the piece; each has its point, whatever the descriptor is, because
- * output that went into a pipe in one run may go to a terminal in the next.
- * Sockets have MSG_DONTWAIT. Others are written at once.
+ * A blocking write of more bytes than there is room for blocks after it has written a part. Pipes
+ * take PIPE_BUF bytes whenever poll() finds them writable, so a piece has that size. Each piece
+ * has a point, whatever the descriptor is: output that goes to a pipe in one run may go to a
+ * terminal in the next. A descriptor that is no pipe has the points of the pieces, and is then
+ * written at once. Sockets are written with MSG_DONTWAIT, regular files with one point.
  */
 #include <limits.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ static bool nonblocking(int fd)
 	return flags < 0 || flags & O_NONBLOCK;
 }
 
-/* In kernel form; fstat() needs nothing else from us than not to be seen. */
+/* The S_IFMT bits of the file's mode; 0: unknown. */
 static mode_t type_of(int fd)
 {
 	struct stat st;
@@ -31,7 +31,7 @@ static mode_t type_of(int fd)
 	return type;
 }
 
-/* SO_RCVTIMEO, SO_SNDTIMEO */
+/* The time-out that SO_RCVTIMEO or SO_SNDTIMEO sets. */
 static uint64_t socket_deadline(int fd, short events)
 {
 	struct timeval limit = { 0 };
@@ -45,16 +45,16 @@ static uint64_t socket_deadline(int fd, short events)
 	return ctl_after((uint64_t)limit.tv_sec * 1000000000ull + (uint64_t)limit.tv_usec * 1000);
 }
 
-static bool may_until(struct snarlrt_call *c, int fd, short events, uint64_t deadline, int late)
+static bool await_ready(struct snarlrt_call *c, int fd, short events, uint64_t deadline, int late)
 {
 	struct pollfd one = { .fd = fd, .events = events };
-	struct ctl_outside o = { .fds = &one, .count = 1 };
+	struct ctl_external_wait o = { .fds = &one, .count = 1 };
 
-	switch (ctl_outside_wait(c, &o, deadline, deadline == CTL_NEVER)) {
-	case CTL_WENT:
+	switch (ctl_external_await(c, &o, deadline, deadline == CTL_NEVER)) {
+	case CTL_WAIT_READY:
 		ctl_outside_stale();
 		return true;
-	case CTL_EXPIRED:
+	case CTL_WAIT_EXPIRED:
 		errno = late;
 		return false;
 	default:
@@ -67,7 +67,7 @@ bool ctl_call_may(struct snarlrt_call *c, int fd, short events)
 {
 	if (fd < 0 || events == 0 || nonblocking(fd))
 		return ctl_call_point(c);
-	return may_until(c, fd, events,
+	return await_ready(c, fd, events,
 			 type_of(fd) == S_IFSOCK ? socket_deadline(fd, events) : CTL_NEVER, EAGAIN);
 }
 
@@ -76,7 +76,7 @@ bool ctl_call_may_until(struct snarlrt_call *c, int fd, short events,
 {
 	if (fd < 0 || nonblocking(fd))
 		return ctl_call_point(c);
-	return may_until(c, fd, events, ctl_deadline(CLOCK_REALTIME, limit), ETIMEDOUT);
+	return await_ready(c, fd, events, ctl_deadline(CLOCK_REALTIME, limit), ETIMEDOUT);
 }
 
 size_t ctl_call_room(int fd, size_t n)
@@ -93,27 +93,27 @@ static size_t total_of(const struct iovec *v, size_t count)
 	return n;
 }
 
-/* Writes v[0..count), of which nothing is empty, piece by piece. */
+/* Writes v[0..count), none empty, in pieces. Without `really` only makes their points. */
 static ssize_t write_pieces(struct snarlrt_call *c, int fd, const struct iovec *v, size_t count,
 			    bool really)
 {
 	size_t done = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t put = 0;
+		size_t sent = 0;
 
-		while (put < v[i].iov_len) {
-			size_t piece = v[i].iov_len - put;
+		while (sent < v[i].iov_len) {
+			size_t piece = v[i].iov_len - sent;
 			ssize_t got;
 
 			piece = piece < PIPE_BUF ? piece : PIPE_BUF;
 			if (!ctl_call_may(c, fd, POLLOUT))
 				return done ? (ssize_t)done : -1;
-			got = really ? REAL(write)(fd, (char *)v[i].iov_base + put, piece) :
+			got = really ? REAL(write)(fd, (char *)v[i].iov_base + sent, piece) :
 				       (ssize_t)piece;
 			if (got < 0)
 				return done ? (ssize_t)done : -1;
-			put += (size_t)got;
+			sent += (size_t)got;
 			done += (size_t)got;
 		}
 	}
@@ -139,7 +139,7 @@ ssize_t ctl_call_write(struct snarlrt_call *c, int fd, const struct iovec *v, si
 	return REAL(writev)(fd, v, (int)count);
 }
 
-/* The rest of a message to a stream, from byte `done` on. */
+/* Sends a message to a stream socket from byte `done` on. */
 static ssize_t send_rest(struct snarlrt_call *c, int fd, const struct msghdr *m, int flags,
 			 size_t done)
 {
@@ -170,23 +170,23 @@ static ssize_t send_rest(struct snarlrt_call *c, int fd, const struct msghdr *m,
 
 ssize_t ctl_call_send(struct snarlrt_call *c, int fd, const struct msghdr *m, int flags)
 {
-	ssize_t put;
+	ssize_t sent;
 
 	if (!ctl_call_may(c, fd, flags & MSG_DONTWAIT ? 0 : POLLOUT))
 		return -1;
 	if (flags & MSG_DONTWAIT || nonblocking(fd))
 		return REAL(sendmsg)(fd, m, flags);
-	/* A datagram's way may be full though its socket is writable. */
-	while ((put = REAL(sendmsg)(fd, m, flags | MSG_DONTWAIT)) < 0 && errno == EAGAIN)
+	/* The receiver's queue may be full though poll() finds a datagram socket writable. */
+	while ((sent = REAL(sendmsg)(fd, m, flags | MSG_DONTWAIT)) < 0 && errno == EAGAIN)
 		if (!ctl_call_retry(c))
 			return -1;
 	ctl_outside_stale();
-	if (put < 0 || (size_t)put >= total_of(m->msg_iov, m->msg_iovlen))
-		return put;
-	return send_rest(c, fd, m, flags, (size_t)put);
+	if (sent < 0 || (size_t)sent >= total_of(m->msg_iov, m->msg_iovlen))
+		return sent;
+	return send_rest(c, fd, m, flags, (size_t)sent);
 }
 
-/* recv() with MSG_WAITALL. */
+/* A recv() with MSG_WAITALL is several receives, with a point before each. */
 ssize_t ctl_call_recv_all(struct snarlrt_call *c, int fd, void *buf, size_t n, int flags)
 {
 	size_t done = 0;
@@ -216,7 +216,7 @@ static int connect_result(int fd)
 	return error ? -1 : 0;
 }
 
-/* A blocking socket is made to return at once, waited for, and made blocking again. */
+/* Makes a blocking socket non-blocking, connects, waits, and makes it blocking again. */
 int ctl_call_connect(struct snarlrt_call *c, int fd, const void *to, socklen_t size)
 {
 	__CONST_SOCKADDR_ARG addr = { .__sockaddr__ = to };
@@ -249,9 +249,9 @@ int ctl_call_connect(struct snarlrt_call *c, int fd, const void *to, socklen_t s
 }
 
 /*
- * Has a FIFO opened for reading seen a writer? To be found out without taking
- * anything: a read to nowhere fails with EFAULT if there is data, with EAGAIN if
- * there might be, and returns 0 if nobody writes.
+ * Has a FIFO that was opened for reading seen a writer? A read to an invalid address takes
+ * nothing. It fails with EFAULT if there is data and with EAGAIN if a writer may send some; it
+ * returns 0 if there is no writer.
  */
 static bool has_writer(void *arg)
 {
@@ -265,10 +265,10 @@ static bool has_writer(void *arg)
 
 static int open_fifo(struct snarlrt_call *c, int dir, const char *path, int flags)
 {
-	struct ctl_outside o = { .probe = has_writer };
+	struct ctl_external_wait o = { .probe = has_writer };
 	int fd;
 
-	/* Without a reader the kernel says ENXIO. */
+	/* ENXIO: the FIFO has no reader yet. */
 	while ((fd = REAL(openat)(dir, path, flags | O_NONBLOCK)) < 0 && errno == ENXIO)
 		if (!ctl_call_retry(c))
 			return -1;
@@ -277,7 +277,7 @@ static int open_fifo(struct snarlrt_call *c, int dir, const char *path, int flag
 	ctl_outside_stale();
 	o.arg = &fd;
 	if ((flags & O_ACCMODE) == O_RDONLY &&
-	    ctl_outside_wait(c, &o, CTL_NEVER, true) != CTL_WENT) {
+	    ctl_external_await(c, &o, CTL_NEVER, true) != CTL_WAIT_READY) {
 		REAL(close)(fd);
 		errno = EINTR;
 		return -1;

@@ -1,50 +1,52 @@
 /*
- * Condition variables. Nothing is kept in the object: who waits is known from
- * the threads (ctl_thread.cond), and which clock from what the real init left.
+ * Condition variables, and the wait sets that futexes use, too. The object holds no state: its
+ * wait set are the threads whose ctl_thread.wait_set is its address. The clock is read from what
+ * the real init has left.
  *
- * A wait is three steps: it gives the mutex back and joins the wait set; leaves
- * the set again, woken, out of time, cancelled or for no reason; takes the mutex.
- * A thread that ran out of time but was chosen by a signal before it could go on
- * was woken. So was one that was cancelled: it returns, and the cancellation is
- * acted upon at its next chance, so that no signal is lost.
+ * A wait has three steps. The thread releases the mutex and joins the wait set. It leaves the set:
+ * woken, timed out, cancelled or spuriously. It acquires the mutex. If a signal chooses a thread
+ * that has timed out but not yet run on, the thread counts as woken. The same holds for a
+ * cancelled thread: it returns and is cancelled at its next cancellation point. So no signal is
+ * lost.
  */
 #include "runtime/control/model/models.h"
 
-#define WREFS_MONOTONIC 2u	/* glibc's: the clock of the attributes */
-#define WREFS_DESTROYED 4u	/* left by the real destroy */
+#define WREFS_MONOTONIC 2u	/* glibc: the clock is CLOCK_MONOTONIC */
+#define WREFS_DESTROYED 4u	/* glibc: set by the real destroy */
 
-#define SPURIOUS_MOST 2u	/* in a row; after that a signal that never comes shows */
+#define SPURIOUS_MAX 2u		/* per thread, in a row: then a missing signal is a deadlock */
 
-static uint64_t turns;
-static uint8_t spurious[SCHED_MAX_THREADS];	/* wake-ups since the last real one */
+static uint64_t arrivals;
+static uint8_t spurious[SCHED_MAX_THREADS];	/* by number, since last woken */
 
-void model_set_join(const void *object)
+void model_wait_set_join(const void *object)
 {
-	ctl_self()->cond = object;
-	ctl_self()->cond_turn = ++turns;
+	ctl_self()->wait_set = object;
+	ctl_self()->wait_set_order = ++arrivals;
 }
 
-bool model_set_leave(const void *object)
+bool model_wait_set_leave(const void *object)
 {
-	bool was_there = ctl_self()->cond == object;
+	bool was_there = ctl_self()->wait_set == object;
 
-	ctl_self()->cond = NULL;
+	ctl_self()->wait_set = NULL;
 	return was_there;
 }
 
-bool model_set_woken(const struct ctl_wait *w)
+bool model_wait_set_left(const struct ctl_wait *w)
 {
-	return !ctl.threads[w->thread]->cond;
+	return !ctl.threads[w->thread]->wait_set;
 }
 
 static bool may_return(const struct ctl_wait *w)
 {
-	return model_set_woken(w) ||
-	       (ctl.flags & CTL_SPURIOUS && spurious[w->thread] < SPURIOUS_MOST);
+	return model_wait_set_left(w) ||
+	       (ctl.flags & CTL_SPURIOUS && spurious[w->thread] < SPURIOUS_MAX);
 }
 
-/* In order of arrival; valid until the next call. */
-static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg, uint32_t *count)
+/* The threads in the wait set, in order of arrival. Valid until the next call. */
+static uint32_t *members(const void *object, model_wait_set_filter *wanted, uint64_t arg,
+			 uint32_t *count)
 {
 	static uint32_t found[SCHED_MAX_THREADS] SNARLRT_BIG;
 	uint32_t n = 0;
@@ -53,9 +55,11 @@ static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg,
 		const struct ctl_thread *t = ctl.threads[i];
 		uint32_t at = n;
 
-		if (!t || t->state != CTL_LIVE || t->cond != object || (wanted && !wanted(t, arg)))
+		if (!t || t->state != CTL_LIVE || t->wait_set != object ||
+		    (wanted && !wanted(t, arg)))
 			continue;
-		for (; at > 0 && ctl.threads[found[at - 1]]->cond_turn > t->cond_turn; at--)
+		for (; at > 0 && ctl.threads[found[at - 1]]->wait_set_order > t->wait_set_order;
+		     at--)
 			found[at] = found[at - 1];
 		found[at] = i;
 		n++;
@@ -64,15 +68,16 @@ static uint32_t *members(const void *object, model_wanted *wanted, uint64_t arg,
 	return found;
 }
 
-/* What it waits for may have been another object's name, before it was moved. */
-static void wake(struct ctl_thread *t)
+/* Wakes the thread. After a requeue its wait still names the old object. */
+static void remove_and_wake(struct ctl_thread *t)
 {
-	t->cond = NULL;
+	t->wait_set = NULL;
 	if (t->wait)
 		ctl_changed((const void *)(uintptr_t)t->wait->event.object);
 }
 
-uint32_t model_set_wake(const void *object, uint32_t most, model_wanted *wanted, uint64_t arg)
+uint32_t model_wait_set_wake(const void *object, uint32_t most, model_wait_set_filter *wanted,
+			     uint64_t arg)
 {
 	uint32_t left, woken = 0;
 	uint32_t *set = members(object, wanted, arg, &left);
@@ -86,19 +91,19 @@ uint32_t model_set_wake(const void *object, uint32_t most, model_wanted *wanted,
 		left--;
 		for (; at < left; at++)
 			set[at] = set[at + 1];
-		wake(ctl.threads[chosen]);
+		remove_and_wake(ctl.threads[chosen]);
 	}
 	return woken;
 }
 
-uint32_t model_set_move(const void *from, const void *to, uint32_t most)
+uint32_t model_wait_set_move(const void *from, const void *to, uint32_t most)
 {
 	uint32_t count, moved = 0;
 	uint32_t *set = members(from, NULL, 0, &count);
 
 	for (; moved < count && moved < most; moved++) {
-		ctl.threads[set[moved]]->cond = to;
-		ctl.threads[set[moved]]->cond_turn = ++turns;
+		ctl.threads[set[moved]]->wait_set = to;
+		ctl.threads[set[moved]]->wait_set_order = ++arrivals;
 	}
 	return moved;
 }
@@ -109,28 +114,28 @@ static void check_usable(const pthread_cond_t *cond, const void *pc)
 		ctl_misuse(cond, pc, "use of a condition variable that was destroyed");
 }
 
-/* Gives the mutex back, waits, takes it again; *cancelled: as the wait's end. */
+/* Releases the mutex, waits, acquires it again. Sets *cancelled if cancellation ended the wait. */
 static int wait_for(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mutex_t *mutex,
 		    const void *pc, bool *cancelled)
 {
 	int result = 0, got;
 
-	if (!model_mutex_mine(mutex) && !model_mutex_checks_owner(mutex))
+	if (!model_mutex_is_held_by_self(mutex) && !model_mutex_checks_owner(mutex))
 		ctl_misuse(mutex, pc, "wait for a condition without holding the mutex");
-	got = model_mutex_lend(mutex);
+	got = model_mutex_wait_unlock(mutex);
 	if (got)
 		return got;
-	model_set_join(cond);
+	model_wait_set_join(cond);
 	model_wait(asleep, TRACE_COND_WAIT);
-	if (!model_set_leave(cond)) {
+	if (!model_wait_set_leave(cond)) {
 		spurious[asleep->thread] = 0;
 	} else {
 		*cancelled = asleep->cancelled;
-		result = model_out_of_time(asleep) ? ETIMEDOUT : 0;
+		result = model_timed_out(asleep) ? ETIMEDOUT : 0;
 		if (!*cancelled && !result)
 			spurious[asleep->thread]++;
 	}
-	got = model_mutex_retake(mutex, pc);
+	got = model_mutex_wait_relock(mutex, pc);
 	return got ? got : result;
 }
 
@@ -144,7 +149,7 @@ static int wait_noted(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mut
 	snarlrt_note(TRACE_COND_WAIT, detail, cond, (uintptr_t)mutex, 0, pc);
 	check_usable(cond, pc);
 	asleep->cancel_point = true;
-	asleep->unnamed = true;		/* traces have two events of a wait: when it begins, and has the mutex again */
+	asleep->hide_site = true;	/* a trace has the events before and after this one */
 	if (valid)
 		result = wait_for(asleep, cond, mutex, pc, &cancelled);
 	if (cancelled) {
@@ -183,7 +188,7 @@ int model_cond_signal(pthread_cond_t *cond, unsigned detail, const void *pc)
 	ctl_point(SCHED_OP_WAKE, cond, pc);
 	snarlrt_note(TRACE_COND_SIGNAL, detail, cond, 0, 0, pc);
 	check_usable(cond, pc);
-	model_set_wake(cond, 1, NULL, 0);
+	model_wait_set_wake(cond, 1, NULL, 0);
 	return 0;
 }
 
@@ -192,11 +197,11 @@ int model_cond_broadcast(pthread_cond_t *cond, unsigned detail, const void *pc)
 	ctl_point(SCHED_OP_WAKE, cond, pc);
 	snarlrt_note(TRACE_COND_BROADCAST, detail, cond, 0, 0, pc);
 	check_usable(cond, pc);
-	model_set_wake(cond, UINT32_MAX, NULL, 0);
+	model_wait_set_wake(cond, UINT32_MAX, NULL, 0);
 	return 0;
 }
 
-/* Those that were woken may still be on their way; they need the object no more. */
+/* Woken threads may still wait for their mutex, but do not use the condition any more. */
 void model_cond_destroying(pthread_cond_t *cond, const void *pc)
 {
 	uint32_t count;

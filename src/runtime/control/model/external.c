@@ -1,8 +1,8 @@
 /*
- * Waiting for the world; the rule is in control_outside.h.
+ * Waiting for other processes and the kernel; external.h has the rule.
  *
- * Most of it can be polled. For the rest (children, locks of files, blocked signals)
- * there are naps, longer and longer, up to 10 ms.
+ * Descriptors are polled together. Child processes, file locks and blocked signals cannot be
+ * polled: the wait for them is repeated naps, from 50 us doubling to 10 ms.
  */
 #include <sys/stat.h>
 
@@ -10,86 +10,89 @@
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/sys.h"
 
-#define ROOM 4096u		/* descriptors polled at once; waiters beyond are asked one by one */
-#define OWN 256u		/* pipes known to be ours alone; more are taken for others' */
-#define NAP_LEAST 50000ull	/* ns */
-#define NAP_MOST 10000000ull
-#define NAP_RETRY 1000000ull	/* what can only be tried is tried again after a nap of this */
+#define POLL_MAX 4096u		/* descriptors in one poll; other waiters are polled singly */
+#define OWN_PIPES_MAX 256u	/* pipe ends known to be private; others count as external */
+#define NAP_MIN 50000ull	/* ns */
+#define NAP_MAX 10000000ull	/* ns */
+#define NAP_RETRY 1000000ull	/* ns; a nap this long lets ctl_call_retry() return */
 
-static struct pollfd all[ROOM] SNARLRT_BIG;
-static bool stale;		/* system calls were made since the last look */
-static uint64_t generation;	/* of the world, as far as we changed it */
+static struct pollfd polled[POLL_MAX] SNARLRT_BIG;
+static bool probe_needed;	/* the program made system calls since the last probe */
+/* Number of changes of the outside world: system calls of the program, and long naps. */
+static uint64_t generation;
 
 static struct {
 	dev_t dev;
 	ino_t ino;
-} own[OWN] SNARLRT_BIG;
-static uint32_t own_count;
+} own_pipes[OWN_PIPES_MAX] SNARLRT_BIG;
+static uint32_t own_pipe_count;
 static bool had_children;
 
 void ctl_outside_stale(void)
 {
-	stale = true;
+	probe_needed = true;
 	generation++;
-	ctl_stir();
+	ctl_fast_path_end();
 }
 
 static long poll_now(struct pollfd *fds, uint32_t count, const struct timespec *limit,
 		     const uint64_t *mask)
 {
-	/* The kernel writes back what is left. */
+	/* The kernel writes the remaining time back. */
 	struct timespec left = limit ? *limit : (struct timespec){ 0 };
 
 	return sys_call6(SYS_ppoll, (long)fds, count, limit ? (long)&left : 0, (long)mask,
 			 mask ? sizeof(*mask) : 0, 0);
 }
 
-static bool look(const struct ctl_outside *o)
+static bool is_ready_now(const struct ctl_external_wait *o)
 {
 	const struct timespec zero = { 0 };
 
 	if (o->probe && o->probe(o->arg))
 		return true;
-	for (uint32_t at = 0; at < o->count; at += ROOM) {
-		uint32_t n = o->count - at < ROOM ? o->count - at : ROOM;
+	for (uint32_t at = 0; at < o->count; at += POLL_MAX) {
+		uint32_t n = o->count - at < POLL_MAX ? o->count - at : POLL_MAX;
 
 		for (uint32_t i = 0; i < n; i++)
-			all[i] = o->fds[at + i];
-		if (poll_now(all, n, &zero, NULL) != 0)
+			polled[i] = o->fds[at + i];
+		if (poll_now(polled, n, &zero, NULL) != 0)
 			return true;
 	}
 	return false;
 }
 
-static struct ctl_outside *outside_of(uint32_t thread)
+static struct ctl_external_wait *external_wait_of(uint32_t thread)
 {
 	const struct ctl_thread *t = ctl.threads[thread];
 
-	return t && t->state == CTL_LIVE && t->wait && t->wait->outside ? t->wait->arg : NULL;
+	return t && t->state == CTL_LIVE && t->wait && t->wait->external ? t->wait->arg : NULL;
 }
 
-/* Both by the inode: descriptors are closed and given out again behind our back. */
+/* Identified by inode: the program may close and reuse descriptors unseen. */
 void ctl_outside_own(const int fds[2])
 {
 	struct stat st;
 	int saved = errno;
 
-	for (int i = 0; i < 2 && own_count < OWN && !had_children && fstat(fds[i], &st) == 0; i++) {
-		own[own_count].dev = st.st_dev;
-		own[own_count++].ino = st.st_ino;
+	for (int i = 0;
+	     i < 2 && own_pipe_count < OWN_PIPES_MAX && !had_children && fstat(fds[i], &st) == 0;
+	     i++) {
+		own_pipes[own_pipe_count].dev = st.st_dev;
+		own_pipes[own_pipe_count++].ino = st.st_ino;
 	}
 	errno = saved;
 }
 
-static bool is_own(int fd)
+static bool is_own_pipe(int fd)
 {
 	struct stat st;
 	int saved = errno;
 	bool got = false;
 
-	if (fd >= 0 && own_count && !had_children && fstat(fd, &st) == 0)
-		for (uint32_t i = 0; i < own_count && !got; i++)
-			got = own[i].ino == st.st_ino && own[i].dev == st.st_dev;
+	if (fd >= 0 && own_pipe_count && !had_children && fstat(fd, &st) == 0)
+		for (uint32_t i = 0; i < own_pipe_count && !got; i++)
+			got = own_pipes[i].ino == st.st_ino && own_pipes[i].dev == st.st_dev;
 	errno = saved;
 	return got;
 }
@@ -99,48 +102,48 @@ void ctl_outside_child(void)
 	had_children = true;
 }
 
-static bool waits_for_others(const struct ctl_outside *o)
+static bool waits_for_other_process(const struct ctl_external_wait *o)
 {
 	bool others = o->probe || o->count == 0;
 
 	for (uint32_t i = 0; i < o->count && !others; i++)
-		others = o->fds[i].fd >= 0 && !is_own(o->fds[i].fd);
+		others = o->fds[i].fd >= 0 && !is_own_pipe(o->fds[i].fd);
 	return others;
 }
 
-bool ctl_outside_any(void)
+bool ctl_external_any_waiter(void)
 {
 	for (uint32_t i = 0; i < ctl.count; i++) {
-		const struct ctl_outside *o = outside_of(i);
+		const struct ctl_external_wait *o = external_wait_of(i);
 
-		if (o && waits_for_others(o))
+		if (o && waits_for_other_process(o))
 			return true;
 	}
 	return false;
 }
 
 /*
- * The descriptors of all waiters, or of those not ready, one after the other; *rest if
- * some did not fit or cannot be polled.
+ * Copies the descriptors of all external waiters, or of those not ready, into `polled`. Sets *rest
+ * if some did not fit or a waiter cannot be polled.
  */
-static uint32_t gather(bool all_of_them, bool *rest)
+static uint32_t collect_descriptors(bool all_of_them, bool *rest)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < ctl.count; i++) {
-		const struct ctl_outside *o = outside_of(i);
+		const struct ctl_external_wait *o = external_wait_of(i);
 
 		if (!o || (o->ready && !all_of_them))
 			continue;
-		*rest |= o->probe != NULL || o->count > ROOM - n;
-		for (uint32_t k = 0; o->count <= ROOM - n && k < o->count; k++)
-			all[n + k] = o->fds[k];
-		n += o->count <= ROOM - n ? o->count : 0;
+		*rest |= o->probe != NULL || o->count > POLL_MAX - n;
+		for (uint32_t k = 0; o->count <= POLL_MAX - n && k < o->count; k++)
+			polled[n + k] = o->fds[k];
+		n += o->count <= POLL_MAX - n ? o->count : 0;
 	}
 	return n;
 }
 
-static bool some_ready(const struct pollfd *fds, uint32_t count)
+static bool any_ready(const struct pollfd *fds, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (fds[i].revents)
@@ -148,31 +151,32 @@ static bool some_ready(const struct pollfd *fds, uint32_t count)
 	return false;
 }
 
-/* One poll for all of them, then the answers are handed out. True: somebody got ready. */
-static bool look_all(void)
+/* Updates `ready` of all external waiters by one poll. Returns true if one became ready. */
+static bool probe_all(void)
 {
 	const struct timespec zero = { 0 };
 	bool any = false, rest = false, now[SCHED_MAX_THREADS];
-	uint32_t n = gather(true, &rest), at = 0;
+	uint32_t n = collect_descriptors(true, &rest), at = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		all[i].revents = 0;
+		polled[i].revents = 0;
 	if (n > 0)
-		poll_now(all, n, &zero, NULL);
+		poll_now(polled, n, &zero, NULL);
 	for (uint32_t i = 0; i < ctl.count; i++) {
-		const struct ctl_outside *o = outside_of(i);
-		bool fits = o && o->count <= ROOM - at;
+		const struct ctl_external_wait *o = external_wait_of(i);
+		bool fits = o && o->count <= POLL_MAX - at;
 
-		now[i] = fits && some_ready(all + at, o->count);
+		now[i] = fits && any_ready(polled + at, o->count);
 		at += fits ? o->count : 0;
 	}
-	for (uint32_t i = 0; i < ctl.count; i++) {	/* `all` is free again */
-		struct ctl_outside *o = outside_of(i);
+	/* A loop of its own, since is_ready_now() overwrites `polled`. */
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_external_wait *o = external_wait_of(i);
 
 		if (!o)
 			continue;
 		if (rest && !now[i])
-			now[i] = look(o);
+			now[i] = is_ready_now(o);
 		any |= now[i] && !o->ready;
 		if (now[i] != o->ready) {
 			o->ready = now[i];
@@ -182,90 +186,90 @@ static bool look_all(void)
 	return any;
 }
 
-void ctl_outside_probe(void)
+void ctl_external_probe(void)
 {
-	if (!stale)
+	if (!probe_needed)
 		return;
-	stale = false;
-	look_all();
+	probe_needed = false;
+	probe_all();
 }
 
-/* Signals are let in only while we sleep, so that none comes between the look and the sleep. */
-static void sleep_outside(uint64_t ns)
+/* Unblocks signals only during the sleep, so that none comes between the check and the sleep. */
+static void sleep_in_kernel(uint64_t ns)
 {
 	struct ctl_thread *target;
 	struct timespec limit = ctl_timespec(ns);
 	bool rest = false;
 	uint64_t mask = snarlrt_signals_block();
-	uint32_t n = gather(false, &rest);
+	uint32_t n = collect_descriptors(false, &rest);
 
 	if (!ctl_signal_arrived(&target))
-		poll_now(all, n, ns == CTL_NEVER ? NULL : &limit, &mask);
+		poll_now(polled, n, ns == CTL_NEVER ? NULL : &limit, &mask);
 	snarlrt_signals_set(mask);
 }
 
-/* With kernel threads a signal may reach another one than the one that sleeps here. */
+/* Must the sleep be short? With kernel threads a signal may reach another thread. */
 static bool must_nap(void)
 {
 	bool rest = ctl.kernel_threads;
 
-	gather(false, &rest);
+	collect_descriptors(false, &rest);
 	return rest;
 }
 
-bool ctl_outside_block(uint64_t ns)
+bool ctl_external_block(uint64_t ns)
 {
-	uint64_t now = sys_clock_ns(CLOCK_MONOTONIC), nap = NAP_LEAST;
+	uint64_t now = sys_clock_ns(CLOCK_MONOTONIC), nap = NAP_MIN;
 	uint64_t until = ns > CTL_NEVER - now ? CTL_NEVER : now + ns;
 	struct ctl_thread *target;
 
-	stale = false;
+	probe_needed = false;
 	for (;;) {
 		uint64_t limit = until == CTL_NEVER ? CTL_NEVER : until - now;
 
-		if (look_all() || ctl_signal_arrived(&target))
+		if (probe_all() || ctl_signal_arrived(&target))
 			return true;
 		if (now >= until)
 			return false;
 		if (must_nap() && nap < limit)
 			limit = nap;
-		sleep_outside(limit);
+		sleep_in_kernel(limit);
 		if (nap >= NAP_RETRY)
 			generation++;
-		nap = nap * 2 < NAP_MOST ? nap * 2 : NAP_MOST;
+		nap = nap * 2 < NAP_MAX ? nap * 2 : NAP_MAX;
 		now = sys_clock_ns(CLOCK_MONOTONIC);
 	}
 }
 
-static bool outside_ready(const struct ctl_wait *w)
+static bool is_ready(const struct ctl_wait *w)
 {
-	return ((const struct ctl_outside *)w->arg)->ready;
+	return ((const struct ctl_external_wait *)w->arg)->ready;
 }
 
-enum ctl_waited ctl_outside_wait(struct snarlrt_call *c, struct ctl_outside *o, uint64_t deadline,
-				 bool restart)
+enum ctl_wait_result ctl_external_await(struct snarlrt_call *c, struct ctl_external_wait *o,
+					uint64_t deadline, bool restart)
 {
 	for (;;) {
-		struct ctl_wait w = CTL_WAIT(SCHED_OP_CALL, c->object, outside_ready, c->pc);
+		struct ctl_wait w = CTL_WAIT(SCHED_OP_CALL, c->object, is_ready, c->pc);
 		uint64_t before = generation;
-		bool at_once;
+		bool was_ready;
 
 		w.arg = o;
-		w.also = o;
+		w.second_object = o;
 		w.deadline = deadline;
-		w.outside = w.cancel_point = w.interruptible = true;
+		w.external = w.cancel_point = w.interruptible = true;
 		w.interrupted = ctl_signal_due(ctl_self());
-		o->ready = at_once = look(o);
+		o->ready = was_ready = is_ready_now(o);
 		ctl_wait(&w);
 		if (w.cancelled)
 			ctl_cancel_act();
 		if (w.expired)
-			return CTL_EXPIRED;
-		/* Another of our threads, or another process, may have been faster. */
-		if ((at_once && generation == before) || look(o))
-			return CTL_WENT;
-		if (w.interrupted && ctl_signal_broke(restart))
-			return CTL_INTERRUPTED;
+			return CTL_WAIT_EXPIRED;
+		/* Another thread or process may have taken what this one waited for. */
+		if ((was_ready && generation == before) || is_ready_now(o))
+			return CTL_WAIT_READY;
+		if (w.interrupted && ctl_signal_ends_call(restart))
+			return CTL_WAIT_INTERRUPTED;
 	}
 }
 
@@ -282,7 +286,7 @@ void ctl_source_point(int fd, const void *pc)
 	ctl_outside_stale();
 }
 
-static bool tried_before(void *seen)
+static bool generation_changed(void *seen)
 {
 	return generation != *(uint64_t *)seen;
 }
@@ -290,9 +294,9 @@ static bool tried_before(void *seen)
 bool ctl_call_retry(struct snarlrt_call *c)
 {
 	uint64_t seen = generation;
-	struct ctl_outside o = { .probe = tried_before, .arg = &seen };
+	struct ctl_external_wait o = { .probe = generation_changed, .arg = &seen };
 
-	if (ctl_outside_wait(c, &o, CTL_NEVER, true) == CTL_WENT)
+	if (ctl_external_await(c, &o, CTL_NEVER, true) == CTL_WAIT_READY)
 		return true;
 	errno = EINTR;
 	return false;

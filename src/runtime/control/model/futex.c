@@ -1,12 +1,12 @@
 /*
- * Futexes by syscall(). Who waits is known from the threads, by the address: two
- * mappings of the same memory are two futexes here. A wait is two steps, to look
- * at the word and to be woken.
+ * Futexes by syscall(SYS_futex). The wait set of a futex is kept in the threads, by its address:
+ * two mappings of the same memory are two futexes here. A wait has two steps: it compares the
+ * word, and it is woken.
  *
- * Looking and waking count as updates of the word for the scheduler: what they
- * do depends on stores to it as well as on each other.
+ * Both comparing and waking are SCHED_OP_UPDATE events of the word, since they depend on stores to
+ * the word and on each other.
  *
- * The word is compared by the kernel, which knows a bad address when it sees one.
+ * The kernel compares the word, because it can report an invalid address.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/sys.h"
@@ -17,13 +17,13 @@
 struct futex {
 	const void *word, *other;
 	uint32_t value, value3;
-	uint32_t count2;	/* second count, in the place of the time-out */
+	uint32_t count2;	/* for a second word; same argument as `limit` */
 	const struct timespec *limit;
 	int op;
 	const void *pc;
 };
 
-static void point(const struct futex *f)
+static void futex_point(const struct futex *f)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_UPDATE, f->word, NULL, f->pc);
 
@@ -31,17 +31,17 @@ static void point(const struct futex *f)
 	ctl_wait(&w);
 }
 
-/* 0, EAGAIN if it holds another value, EINVAL, EFAULT. Wakes and moves nobody. */
-static int compare(const void *word, uint32_t expected)
+/* Requeues no waiters, which compares the word. Returns 0, EAGAIN, EINVAL or EFAULT. */
+static int compare_word(const void *word, uint32_t expected)
 {
 	return -(int)sys_call6(SYS_futex, (long)word, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)word,
 			       expected);
 }
 
-/* The same for words whose value does not matter. */
-static int check(const void *word)
+/* Checks the address alone. Returns 0, EINVAL or EFAULT. */
+static int check_word(const void *word)
 {
-	int error = compare(word, 0);
+	int error = compare_word(word, 0);
 
 	return error == EAGAIN ? 0 : error;
 }
@@ -60,36 +60,36 @@ static uint64_t deadline_of(const struct futex *f)
 	return ctl_after((uint64_t)limit->tv_sec * 1000000000u + (uint64_t)limit->tv_nsec);
 }
 
-static bool wants(const struct ctl_thread *t, uint64_t bits)
+static bool matches_bits(const struct ctl_thread *t, uint64_t bits)
 {
 	return t->wait && (uint64_t)(uintptr_t)t->wait->arg & bits;
 }
 
-/* A handler may wait too, while the thread it runs on is in another wait. */
+/* Waits to be woken. The thread may be in another wait already: signal handlers may use futexes. */
 static int sleep_on(const struct futex *f, uint32_t bits)
 {
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, f->word, model_set_woken, f->pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, f->word, model_wait_set_left, f->pc);
 	struct ctl_thread *self = ctl_self();
-	const void *outer = self->cond;
-	uint64_t outer_turn = self->cond_turn;
+	const void *outer = self->wait_set;
+	uint64_t outer_order = self->wait_set_order;
 	bool woken;
 
 	w.arg = (void *)(uintptr_t)bits;
 	model_set_deadline(&w, deadline_of(f));
-	model_set_join(f->word);
+	model_wait_set_join(f->word);
 	w.interruptible = true;
 	snarlrt_wait_begin(TRACE_FUTEX_WAIT, f->word, f->pc);
 	do {
 		w.interrupted = ctl_signal_due(self);
 		ctl_wait(&w);
-	} while (w.interrupted && !w.expired && self->cond && !ctl_signal_broke(!f->limit));
+	} while (w.interrupted && !w.expired && self->wait_set && !ctl_signal_ends_call(!f->limit));
 	snarlrt_wait_end();
-	woken = !self->cond;
-	self->cond = outer;
-	self->cond_turn = outer_turn;
+	woken = !self->wait_set;
+	self->wait_set = outer;
+	self->wait_set_order = outer_order;
 	if (woken)
 		return 0;
-	return model_out_of_time(&w) ? ETIMEDOUT : w.interrupted ? EINTR : 0;
+	return model_timed_out(&w) ? ETIMEDOUT : w.interrupted ? EINTR : 0;
 }
 
 static int wait_on(const struct futex *f, uint32_t bits)
@@ -100,7 +100,7 @@ static int wait_on(const struct futex *f, uint32_t bits)
 		return EINVAL;
 	if (!bits)
 		return EINVAL;
-	error = compare(f->word, f->value);
+	error = compare_word(f->word, f->value);
 	return error ? error : sleep_on(f, bits);
 }
 
@@ -116,13 +116,13 @@ static long futex_wait(const struct futex *f, uint32_t bits)
 {
 	int error;
 
-	point(f);
+	futex_point(f);
 	error = wait_on(f, bits);
 	snarlrt_note(TRACE_FUTEX_WAIT, f->limit ? TRACE_TIMED : 0, f->word, f->value, error, f->pc);
 	return answer(error, 0);
 }
 
-/* As the kernel counts: none and fewer are one. */
+/* The kernel treats counts below one as one. */
 static uint32_t at_least_one(uint32_t count)
 {
 	return (int32_t)count < 1 ? 1 : count;
@@ -132,12 +132,14 @@ static long futex_wake(const struct futex *f, uint32_t bits)
 {
 	int error;
 
-	point(f);
+	futex_point(f);
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, 0, f->pc);
 	error = (uintptr_t)f->word % sizeof(uint32_t) || !bits ? EINVAL : 0;
-	if (error)
+	if (error) {
 		snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, error, f->pc);
-	return answer(error, error ? 0 : model_set_wake(f->word, at_least_one(f->value), wants, bits));
+		return answer(error, 0);
+	}
+	return answer(0, model_wait_set_wake(f->word, at_least_one(f->value), matches_bits, bits));
 }
 
 static int requeue_error(const struct futex *f, bool compares)
@@ -146,19 +148,19 @@ static int requeue_error(const struct futex *f, bool compares)
 
 	if ((int32_t)f->value < 0 || (int32_t)f->count2 < 0)
 		return EINVAL;
-	error = check(f->other);
+	error = check_word(f->other);
 	if (error)
 		return error;
-	return compares ? compare(f->word, f->value3) : check(f->word);
+	return compares ? compare_word(f->word, f->value3) : check_word(f->word);
 }
 
-/* Both kinds return how many were woken or moved. */
+/* Returns how many waiters were woken or moved. */
 static long futex_requeue(const struct futex *f, bool compares)
 {
 	uint32_t count = 0;
 	int error;
 
-	point(f);
+	futex_point(f);
 	snarlrt_note(TRACE_FUTEX_REQUEUE, 0, f->word, (uintptr_t)f->other, 0, f->pc);
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, 0, f->pc);
 	error = requeue_error(f, compares);
@@ -166,8 +168,8 @@ static long futex_requeue(const struct futex *f, bool compares)
 		snarlrt_note(TRACE_FUTEX_REQUEUE, 0, f->word, (uintptr_t)f->other, error, f->pc);
 		snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, error, f->pc);
 	} else {
-		count = model_set_wake(f->word, f->value, NULL, 0);
-		count += model_set_move(f->word, f->other, f->count2);
+		count = model_wait_set_wake(f->word, f->value, NULL, 0);
+		count += model_wait_set_move(f->word, f->other, f->count2);
 	}
 	return answer(error, count);
 }
@@ -177,7 +179,7 @@ static int32_t sign_extended(uint32_t twelve_bits)
 	return (int32_t)(twelve_bits << 20) >> 20;
 }
 
-static uint32_t changed(uint32_t code, uint32_t old, uint32_t arg)
+static uint32_t op_result(uint32_t code, uint32_t old, uint32_t arg)
 {
 	switch (code) {
 	case FUTEX_OP_SET: return arg;
@@ -188,7 +190,7 @@ static uint32_t changed(uint32_t code, uint32_t old, uint32_t arg)
 	}
 }
 
-static bool compared(uint32_t code, int32_t old, int32_t arg)
+static bool op_compare(uint32_t code, int32_t old, int32_t arg)
 {
 	switch (code) {
 	case FUTEX_OP_CMP_EQ: return old == arg;
@@ -200,17 +202,17 @@ static bool compared(uint32_t code, int32_t old, int32_t arg)
 	}
 }
 
-/* Changes the second word as `value3` says; *wakes: its waiters, too, are to be woken. */
+/* Changes the second word as `value3` encodes. Sets *wakes if its waiters are to be woken, too. */
 static int wake_op(const struct futex *f, bool *wakes)
 {
 	uint32_t code = f->value3 >> 28 & 7, compare_code = f->value3 >> 24 & 15;
 	int32_t arg = sign_extended(f->value3 >> 12 & 0xfff);
 	uint32_t *other = (uint32_t *)f->other;
 	uint32_t old;
-	int error = check(f->word);
+	int error = check_word(f->word);
 
 	if (!error)
-		error = check(f->other);
+		error = check_word(f->other);
 	if (error)
 		return error;
 	if (code > FUTEX_OP_XOR || compare_code > FUTEX_OP_CMP_GE)
@@ -218,8 +220,8 @@ static int wake_op(const struct futex *f, bool *wakes)
 	if (f->value3 >> 28 & FUTEX_OP_OPARG_SHIFT)
 		arg = (int32_t)(1u << (arg & 31));
 	old = *other;
-	*other = changed(code, old, (uint32_t)arg);
-	*wakes = compared(compare_code, (int32_t)old, sign_extended(f->value3 & 0xfff));
+	*other = op_result(code, old, (uint32_t)arg);
+	*wakes = op_compare(compare_code, (int32_t)old, sign_extended(f->value3 & 0xfff));
 	return 0;
 }
 
@@ -229,7 +231,7 @@ static long futex_wake_op(const struct futex *f)
 	uint32_t count = 0;
 	int error;
 
-	point(f);
+	futex_point(f);
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, f->other, f->count2, 0, f->pc);
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, 0, f->pc);
 	error = wake_op(f, &wakes);
@@ -237,9 +239,9 @@ static long futex_wake_op(const struct futex *f)
 		snarlrt_note(TRACE_FUTEX_WAKE, 0, f->word, f->value, error, f->pc);
 		return answer(error, 0);
 	}
-	count = model_set_wake(f->word, at_least_one(f->value), NULL, 0);
+	count = model_wait_set_wake(f->word, at_least_one(f->value), NULL, 0);
 	if (wakes)
-		count += model_set_wake(f->other, at_least_one(f->count2), NULL, 0);
+		count += model_wait_set_wake(f->other, at_least_one(f->count2), NULL, 0);
 	return answer(0, count);
 }
 

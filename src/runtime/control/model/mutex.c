@@ -1,15 +1,16 @@
 /*
- * Mutexes of every kind. In the fields of glibc's struct:
- *   __lock    the holder's trace id in the low half; above, the mark of a dead
- *             owner and the ceiling of a priority-protected one. A mutex that main
- *             took before control began holds 1: main's id
- *   __count   of a recursive one
- *   __owner   the holder again, or what a robust mutex has come to
- *   __nusers  holders, and waiters of conditions: the real destroy asks it
- *   __kind    as the real init or the static initialiser set it
- *   __list    links the robust ones that are held
- * Priority inheritance and ceilings change nothing here, since nothing runs
- * but who is chosen.
+ * Mutexes of all kinds. Fields of glibc's struct:
+ *
+ * __lock    low half: the holder's trace id; above: LOCK_DIED, and the ceiling of a
+ *           priority-protected mutex. A mutex that main locked before control began
+ *           holds 1, which is main's id
+ * __count   depth of a recursive mutex
+ * __owner   the holder, or the state of a robust mutex (OWNER_...)
+ * __nusers  holders and waiters of conditions: the real destroy checks it
+ * __kind    as the real init or the static initialiser set it
+ * __list    links the robust mutexes that are held
+ *
+ * Priority inheritance and ceilings have no effect: only the chosen thread runs.
  */
 #include "runtime/control/model/models.h"
 
@@ -21,9 +22,9 @@
 
 #define KIND_TYPE 3
 #define KIND_ROBUST 16
-#define KIND_KNOWN 0x3f3	/* also: inheritance, ceiling, shared, elision */
+#define KIND_KNOWN 0x3f3	/* with the bits for inheritance, ceiling, shared and elision */
 
-/* All robust mutexes that are held, by whomever. */
+/* List of all robust mutexes that any thread holds. */
 static __pthread_list_t *robust_held;
 
 static inline uint32_t holder_of(const struct __pthread_mutex_s *m)
@@ -46,7 +47,7 @@ static inline bool is_errorcheck(const struct __pthread_mutex_s *m)
 	return (m->__kind & KIND_TYPE) == PTHREAD_MUTEX_ERRORCHECK;
 }
 
-/* The real destroy leaves a kind that does not exist. */
+/* The real destroy leaves an invalid kind. */
 static bool is_usable(pthread_mutex_t *mutex, const void *pc)
 {
 	if (!(mutex->__data.__kind & ~KIND_KNOWN))
@@ -55,7 +56,7 @@ static bool is_usable(pthread_mutex_t *mutex, const void *pc)
 	return false;
 }
 
-/* Is there an answer at once? One of its holder may be an error. */
+/* Would a lock return at once? To the holder itself, possibly with an error. */
 static bool can_lock(const struct ctl_wait *w)
 {
 	const struct __pthread_mutex_s *m =
@@ -87,7 +88,7 @@ static void robust_remove(struct __pthread_mutex_s *m)
 	m->__list.__prev = m->__list.__next = NULL;
 }
 
-static int take_again(struct __pthread_mutex_s *m)
+static int acquire_again(struct __pthread_mutex_s *m)
 {
 	if (!is_recursive(m))
 		return EDEADLK;
@@ -97,29 +98,29 @@ static int take_again(struct __pthread_mutex_s *m)
 	return 0;
 }
 
-/* By the current thread; can_lock() holds. `users`: 0 if it was counted all the time. */
-static int take(pthread_mutex_t *mutex, unsigned users, const void *pc)
+/* Locks if can_lock() holds. `users` is 0 if __nusers counts the thread already, else 1. */
+static int acquire(pthread_mutex_t *mutex, unsigned users, const void *pc)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
 	uint32_t me = ctl_self()->id;
-	bool died = m->__lock & LOCK_DIED;
+	bool owner_died = m->__lock & LOCK_DIED;
 
 	if (holder_of(m) == me)
-		return take_again(m);
+		return acquire_again(m);
 	if (is_robust(m) && m->__owner == OWNER_NOT_RECOVERABLE)
 		return ENOTRECOVERABLE;
 	m->__lock = (int)(((uint32_t)m->__lock & ~(LOCK_ID | LOCK_DIED)) | me);
-	m->__owner = died ? OWNER_INCONSISTENT : (int)me;
+	m->__owner = owner_died ? OWNER_INCONSISTENT : (int)me;
 	m->__count = is_recursive(m);
-	m->__nusers += users - died;	/* the dead one still counts */
+	m->__nusers += users - owner_died;	/* the dead owner still counts */
 	if (is_robust(m))
 		robust_add(m);
 	ctl_changed(mutex);
 	ctl_held_add(mutex, pc);
-	return died ? EOWNERDEAD : 0;
+	return owner_died ? EOWNERDEAD : 0;
 }
 
-static void give_back(pthread_mutex_t *mutex, unsigned users)
+static void set_free(pthread_mutex_t *mutex, unsigned users)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
 
@@ -132,22 +133,22 @@ static void give_back(pthread_mutex_t *mutex, unsigned users)
 	ctl_changed(mutex);
 }
 
-/* By whoever is allowed to: the holder, or anybody if the kind does not check. */
+/* Unlocks for the holder, or for any thread if the kind does not check the owner. */
 static int release(pthread_mutex_t *mutex, unsigned users)
 {
 	struct __pthread_mutex_s *m = &mutex->__data;
 
-	if (!model_mutex_mine(mutex) && model_mutex_checks_owner(mutex))
+	if (!model_mutex_is_held_by_self(mutex) && model_mutex_checks_owner(mutex))
 		return EPERM;
 	if (!holder_of(m))
 		return 0;
 	if (is_recursive(m) && --m->__count != 0)
 		return m->__owner == OWNER_INCONSISTENT ? ENOTRECOVERABLE : 0;
-	give_back(mutex, users);
+	set_free(mutex, users);
 	return 0;
 }
 
-bool model_mutex_mine(const pthread_mutex_t *mutex)
+bool model_mutex_is_held_by_self(const pthread_mutex_t *mutex)
 {
 	return holder_of(&mutex->__data) == ctl_self()->id;
 }
@@ -159,17 +160,17 @@ bool model_mutex_checks_owner(const pthread_mutex_t *mutex)
 	return is_robust(m) || is_recursive(m) || is_errorcheck(m);
 }
 
-int model_mutex_lend(pthread_mutex_t *mutex)
+int model_mutex_wait_unlock(pthread_mutex_t *mutex)
 {
 	return release(mutex, 0);
 }
 
-int model_mutex_retake(pthread_mutex_t *mutex, const void *pc)
+int model_mutex_wait_relock(pthread_mutex_t *mutex, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, mutex, can_lock, pc);
 
 	model_wait(&w, TRACE_COND_WAIT);
-	return take(mutex, 0, pc);
+	return acquire(mutex, 0, pc);
 }
 
 int model_mutex_lock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
@@ -178,20 +179,20 @@ int model_mutex_lock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	int result;
 
 	model_wait(&w, TRACE_MUTEX_LOCK);
-	result = is_usable(mutex, pc) ? take(mutex, 1, pc) : EINVAL;
+	result = is_usable(mutex, pc) ? acquire(mutex, 1, pc) : EINVAL;
 	snarlrt_note(TRACE_MUTEX_LOCK, detail, mutex, 0, result, pc);
 	return result;
 }
 
-/* An error-checking one that is held is busy even for its holder; a robust one knows better. */
-static int try(pthread_mutex_t *mutex, const void *pc)
+/* As in glibc, a held error-checking mutex is busy even for its holder, unless it is robust. */
+static int try_lock(pthread_mutex_t *mutex, const void *pc)
 {
 	const struct __pthread_mutex_s *m = &mutex->__data;
 	uint32_t holder = holder_of(m);
 
 	if (!holder || (holder == ctl_self()->id &&
 			(is_recursive(m) || (is_robust(m) && is_errorcheck(m)))))
-		return take(mutex, 1, pc);
+		return acquire(mutex, 1, pc);
 	return EBUSY;
 }
 
@@ -200,7 +201,7 @@ int model_mutex_trylock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	int result;
 
 	ctl_point(SCHED_OP_TRY, mutex, pc);
-	result = is_usable(mutex, pc) ? try(mutex, pc) : EINVAL;
+	result = is_usable(mutex, pc) ? try_lock(mutex, pc) : EINVAL;
 	snarlrt_note(TRACE_MUTEX_TRYLOCK, detail, mutex, 0, result, pc);
 	return result;
 }
@@ -217,7 +218,7 @@ static int timedlock(pthread_mutex_t *mutex, clockid_t clock, const struct times
 	if (!is_usable(mutex, pc))
 		return EINVAL;
 	if (can_lock(&w))
-		return take(mutex, 1, pc);
+		return acquire(mutex, 1, pc);
 	return model_limit_valid(limit) ? ETIMEDOUT : EINVAL;
 }
 
@@ -239,7 +240,7 @@ int model_mutex_unlock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 	if (!is_usable(mutex, pc)) {
 		result = EINVAL;
 	} else {
-		if (!model_mutex_mine(mutex) && !model_mutex_checks_owner(mutex))
+		if (!model_mutex_is_held_by_self(mutex) && !model_mutex_checks_owner(mutex))
 			ctl_misuse(mutex, pc, holder_of(&mutex->__data) ?
 				   "unlock of a mutex that another thread holds" :
 				   "unlock of a mutex that is not locked");

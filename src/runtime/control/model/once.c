@@ -1,12 +1,12 @@
 /*
  * pthread_once, call_once, and the guards of C++ local statics.
  *
- * A once is libc's int: 0, DONE, or while the initialiser runs RUNNING and above
- * it the trace id of who runs it. If that thread is no more (the process forked
- * meanwhile) it is as if it had never begun. A thread that comes again while it
- * runs the initialiser itself waits for ever, as it would without us.
+ * A once is libc's int: 0, ONCE_DONE, or ONCE_RUNNING with the trace id of the initialising thread
+ * above it. If that thread does not live any more (the process forked meanwhile), the initialiser
+ * counts as not begun. A thread that calls the once again from within its initialiser waits for
+ * ever, as without control.
  *
- * A guard is laid out as in interpose_guard.c.
+ * A guard has the layout of interpose/cxa_guard.c.
  */
 #include "runtime/control/model/models.h"
 
@@ -17,7 +17,7 @@
 #define GUARD_DONE 0x00001u
 #define GUARD_PENDING 0x00100u
 
-static bool once_settled(const struct ctl_wait *w)
+static bool once_can_proceed(const struct ctl_wait *w)
 {
 	int word = *(const pthread_once_t *)(uintptr_t)w->event.object;
 	uint32_t id = (uint32_t)word >> ONCE_ID_SHIFT;
@@ -34,7 +34,7 @@ struct once_run {
 	bool returned;
 };
 
-/* Where the initialiser was left by unwinding, the next caller runs it again. */
+/* If the initialiser was left by unwinding, the next caller runs it again. */
 static inline void once_run_end(struct once_run *run)
 {
 	if (run->returned) {
@@ -65,7 +65,7 @@ static void once_run(pthread_once_t *once, void (*routine)(void), unsigned detai
 
 int model_once(pthread_once_t *once, void (*routine)(void), unsigned detail, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, once, once_settled, pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, once, once_can_proceed, pc);
 
 	model_wait(&w, TRACE_ONCE_PASS);
 	if (!(*once & ONCE_DONE))
@@ -74,14 +74,14 @@ int model_once(pthread_once_t *once, void (*routine)(void), unsigned detail, con
 	return 0;
 }
 
-static bool guard_settled(const struct ctl_wait *w)
+static bool guard_can_proceed(const struct ctl_wait *w)
 {
 	return !(*(const uint32_t *)(uintptr_t)w->event.object & GUARD_PENDING);
 }
 
 int model_guard_acquire(uint64_t *guard, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, guard, guard_settled, pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, guard, guard_can_proceed, pc);
 	uint32_t *word = (uint32_t *)guard;
 	int mine;
 
@@ -105,7 +105,7 @@ void model_guard_release(uint64_t *guard, const void *pc)
 	ctl_changed(guard);
 }
 
-/* Called while an exception unwinds: no point. */
+/* Makes no point, since an exception unwinds. */
 void model_guard_abort(uint64_t *guard, const void *pc)
 {
 	snarlrt_note(TRACE_GUARD_ABORT, 0, guard, 0, 0, pc);

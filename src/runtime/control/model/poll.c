@@ -1,38 +1,38 @@
 /*
- * poll, select, epoll, wait, sigwait, pause under control: stand outside until
- * there is something or the virtual time is up, then ask once more, not waiting.
+ * poll, select, epoll, wait, sigwait and pause under control. A call waits externally until it
+ * would return or its virtual time-out comes. Then the real call is made without a time-out.
  */
 #include "runtime/control/model/poll.h"
 #include "runtime/core/sys.h"
 
-static uint64_t bits(const sigset_t *set)
+static uint64_t mask_bits(const sigset_t *set)
 {
 	return *(const uint64_t *)set;
 }
 
-/* Waits with another mask, as ppoll does. Never restarted after a handler. */
-static enum ctl_waited wait_masked(struct snarlrt_call *c, struct ctl_outside *o,
+/* Waits with a different signal mask, as ppoll does. The wait is not restarted after a handler. */
+static enum ctl_wait_result wait_masked(struct snarlrt_call *c, struct ctl_external_wait *o,
 				   uint64_t deadline, const sigset_t *mask)
 {
 	uint64_t before = ctl_self()->sigmask;
-	enum ctl_waited got;
+	enum ctl_wait_result got;
 
 	if (mask)
-		ctl_sigmask_set(bits(mask));
-	got = ctl_outside_wait(c, o, deadline, false);
+		ctl_sigmask_set(mask_bits(mask));
+	got = ctl_external_await(c, o, deadline, false);
 	if (mask)
 		ctl_sigmask_set(before);
 	return got;
 }
 
-/* Past already: it does not wait, so it is a point like any other call's. */
-static enum ctl_waited wait_until(struct snarlrt_call *c, struct ctl_outside *o,
+/* If the deadline has passed, makes a point as any other call does and returns CTL_WAIT_EXPIRED. */
+static enum ctl_wait_result wait_until(struct snarlrt_call *c, struct ctl_external_wait *o,
 				  uint64_t deadline, const sigset_t *mask)
 {
 	if (deadline > ctl.now)
 		return wait_masked(c, o, deadline, mask);
 	ctl_call_point(c);
-	return CTL_EXPIRED;
+	return CTL_WAIT_EXPIRED;
 }
 
 static int interrupted(void)
@@ -44,16 +44,16 @@ static int interrupted(void)
 int ctl_call_poll(struct snarlrt_call *c, struct pollfd *fds, nfds_t n, uint64_t deadline,
 		  const sigset_t *mask)
 {
-	struct ctl_outside o = { .fds = fds, .count = (uint32_t)n };
+	struct ctl_external_wait o = { .fds = fds, .count = (uint32_t)n };
 
 	for (;;) {
-		enum ctl_waited how = wait_until(c, &o, deadline, mask);
+		enum ctl_wait_result how = wait_until(c, &o, deadline, mask);
 		int got;
 
-		if (how == CTL_INTERRUPTED)
+		if (how == CTL_WAIT_INTERRUPTED)
 			return interrupted();
 		got = REAL(poll)(fds, n, 0);
-		if (got != 0 || how == CTL_EXPIRED)
+		if (got != 0 || how == CTL_WAIT_EXPIRED)
 			return got;
 	}
 }
@@ -62,18 +62,18 @@ int ctl_call_epoll(struct snarlrt_call *c, int fd, struct epoll_event *events, i
 		   uint64_t deadline, const sigset_t *mask)
 {
 	struct pollfd one = { .fd = fd, .events = POLLIN };
-	struct ctl_outside o = { .fds = &one, .count = 1 };
+	struct ctl_external_wait o = { .fds = &one, .count = 1 };
 
 	for (;;) {
-		enum ctl_waited how = wait_until(c, &o, deadline, mask);
+		enum ctl_wait_result how = wait_until(c, &o, deadline, mask);
 		int got;
 
-		if (how == CTL_INTERRUPTED)
+		if (how == CTL_WAIT_INTERRUPTED)
 			return interrupted();
-		/* An edge-triggered one takes its event along. */
+		/* The real epoll_wait() consumes the events of edge-triggered descriptors. */
 		ctl_outside_stale();
 		got = REAL(epoll_wait)(fd, events, max, 0);
-		if (got != 0 || how == CTL_EXPIRED)
+		if (got != 0 || how == CTL_WAIT_EXPIRED)
 			return got;
 	}
 }
@@ -83,15 +83,16 @@ static bool in_set(const fd_set *set, int fd)
 	return set && FD_ISSET(fd, set);
 }
 
-/* The sets as poll has them; with `to` NULL only counts. */
-static uint32_t from_sets(int n, const fd_set *r, const fd_set *w, const fd_set *e,
+/* Converts the sets to pollfd entries and returns their number. `to` NULL: counts only. */
+static uint32_t sets_to_pollfds(int n, const fd_set *r, const fd_set *w, const fd_set *e,
 			  struct pollfd *to)
 {
 	uint32_t count = 0;
 
 	for (int fd = 0; fd < n; fd++) {
-		short events = (short)((in_set(r, fd) ? POLLIN : 0) | (in_set(w, fd) ? POLLOUT : 0) |
-				       (in_set(e, fd) ? POLLPRI : 0));
+		short events =
+			(short)((in_set(r, fd) ? POLLIN : 0) | (in_set(w, fd) ? POLLOUT : 0) |
+				(in_set(e, fd) ? POLLPRI : 0));
 
 		if (!events)
 			continue;
@@ -102,8 +103,8 @@ static uint32_t from_sets(int n, const fd_set *r, const fd_set *w, const fd_set 
 	return count;
 }
 
-/* select() with no time-out; the sets are changed only by an answer that counts. */
-static int ask_sets(int n, fd_set *r, fd_set *w, fd_set *e, bool keep)
+/* Calls select() without waiting. Changes the sets if a descriptor is ready, or with `keep`. */
+static int select_now(int n, fd_set *r, fd_set *w, fd_set *e, bool keep)
 {
 	size_t bytes = ((size_t)n + 63) / 64 * 8;
 	char copy[3][bytes + 8];
@@ -128,28 +129,28 @@ static int ask_sets(int n, fd_set *r, fd_set *w, fd_set *e, bool keep)
 int ctl_call_pselect(struct snarlrt_call *c, int n, fd_set *r, fd_set *w, fd_set *e,
 		     uint64_t deadline, const sigset_t *mask)
 {
-	uint32_t count = n > 0 ? from_sets(n, r, w, e, NULL) : 0;
+	uint32_t count = n > 0 ? sets_to_pollfds(n, r, w, e, NULL) : 0;
 	struct pollfd fds[count + 1];
-	struct ctl_outside o = { .fds = fds, .count = count };
+	struct ctl_external_wait o = { .fds = fds, .count = count };
 
 	if (n < 0) {
 		errno = EINVAL;
 		return -1;
 	}
-	from_sets(n, r, w, e, fds);
+	sets_to_pollfds(n, r, w, e, fds);
 	for (;;) {
-		enum ctl_waited how = wait_until(c, &o, deadline, mask);
+		enum ctl_wait_result how = wait_until(c, &o, deadline, mask);
 		int got;
 
-		if (how == CTL_INTERRUPTED)
+		if (how == CTL_WAIT_INTERRUPTED)
 			return interrupted();
-		got = ask_sets(n, r, w, e, how == CTL_EXPIRED);
-		if (got != 0 || how == CTL_EXPIRED)
+		got = select_now(n, r, w, e, how == CTL_WAIT_EXPIRED);
+		if (got != 0 || how == CTL_WAIT_EXPIRED)
 			return got;
 	}
 }
 
-/* Linux says in *timeout what was left. */
+/* Linux stores the remaining time in *timeout. */
 int ctl_call_select(struct snarlrt_call *c, int n, fd_set *r, fd_set *w, fd_set *e,
 		    struct timeval *timeout)
 {
@@ -178,7 +179,7 @@ struct child {
 	int options;
 };
 
-static bool child_there(void *arg)
+static bool child_is_waitable(void *arg)
 {
 	const struct child *child = arg;
 	siginfo_t info = { .si_pid = 0 };
@@ -191,17 +192,17 @@ static bool child_there(void *arg)
 bool ctl_call_child(struct snarlrt_call *c, idtype_t type, id_t id, int options)
 {
 	struct child child = { type, id, options };
-	struct ctl_outside o = { .probe = child_there, .arg = &child };
+	struct ctl_external_wait o = { .probe = child_is_waitable, .arg = &child };
 
 	if (options & WNOHANG)
 		return ctl_call_point(c);
-	if (ctl_outside_wait(c, &o, CTL_NEVER, true) == CTL_WENT)
+	if (ctl_external_await(c, &o, CTL_NEVER, true) == CTL_WAIT_READY)
 		return true;
 	errno = EINTR;
 	return false;
 }
 
-static bool signal_there(void *set)
+static bool signal_is_pending(void *set)
 {
 	return ctl_signal_pending(ctl.threads[((const uint64_t *)set)[1]], *(const uint64_t *)set);
 }
@@ -209,21 +210,21 @@ static bool signal_there(void *set)
 int ctl_call_sigtimedwait(struct snarlrt_call *c, const sigset_t *set, siginfo_t *info,
 			  const struct timespec *timeout)
 {
-	uint64_t want[2] = { bits(set), ctl_self()->number };
-	struct ctl_outside o = { .probe = signal_there, .arg = want };
+	uint64_t want[2] = { mask_bits(set), ctl_self()->number };
+	struct ctl_external_wait o = { .probe = signal_is_pending, .arg = want };
 	uint64_t deadline = ctl_deadline_in(timeout);
 	siginfo_t mine;
 
 	for (;;) {
-		enum ctl_waited how = wait_until(c, &o, deadline, NULL);
+		enum ctl_wait_result how = wait_until(c, &o, deadline, NULL);
 		int got;
 
-		if (how == CTL_INTERRUPTED)
+		if (how == CTL_WAIT_INTERRUPTED)
 			return interrupted();
 		got = ctl_signal_take(want[0], info ? info : &mine);
 		if (got)
 			return got;
-		if (how == CTL_EXPIRED) {
+		if (how == CTL_WAIT_EXPIRED) {
 			errno = EAGAIN;
 			return -1;
 		}
@@ -242,12 +243,12 @@ int ctl_call_sigwait(struct snarlrt_call *c, const sigset_t *set, int *sig)
 	return got;
 }
 
-/* Only a handler ends it. */
+/* Only a signal handler ends a pause. */
 int ctl_call_pause(struct snarlrt_call *c, const sigset_t *mask)
 {
-	struct ctl_outside o = { 0 };
+	struct ctl_external_wait o = { 0 };
 
-	while (wait_masked(c, &o, CTL_NEVER, mask) != CTL_INTERRUPTED)
+	while (wait_masked(c, &o, CTL_NEVER, mask) != CTL_WAIT_INTERRUPTED)
 		;
 	return interrupted();
 }

@@ -1,13 +1,13 @@
 /*
- * Under control: the calls that wait for something to happen. Arguments and
- * results are those of the calls they stand for; only if c->control.
+ * Calls that wait for events, under control. Arguments and results are those of the calls that
+ * they stand for. Only if c->control.
  */
 #ifndef RUNTIME_CONTROL_MODEL_POLL_H
 #define RUNTIME_CONTROL_MODEL_POLL_H
 
 #include "runtime/control/model/external.h"
 
-/* Deadlines are virtual; `mask` is the thread's meanwhile, or NULL. */
+/* Deadlines are virtual. `mask` is the signal mask during the wait, or NULL. */
 SNARLRT_HIDDEN int ctl_call_poll(struct snarlrt_call *c, struct pollfd *fds, nfds_t n,
 				 uint64_t deadline, const sigset_t *mask);
 SNARLRT_HIDDEN int ctl_call_select(struct snarlrt_call *c, int n, fd_set *r, fd_set *w, fd_set *e,
@@ -17,7 +17,7 @@ SNARLRT_HIDDEN int ctl_call_pselect(struct snarlrt_call *c, int n, fd_set *r, fd
 SNARLRT_HIDDEN int ctl_call_epoll(struct snarlrt_call *c, int fd, struct epoll_event *events,
 				  int max, uint64_t deadline, const sigset_t *mask);
 
-/* True when the real call will not block; false: -1 with errno set. */
+/* Waits until waitid() will not block. False, with errno set: it must not be called. */
 SNARLRT_HIDDEN bool ctl_call_child(struct snarlrt_call *c, idtype_t type, id_t id, int options);
 
 SNARLRT_HIDDEN int ctl_call_sigwait(struct snarlrt_call *c, const sigset_t *set, int *sig);

@@ -1,16 +1,17 @@
 /*
- * Readers-writer locks. In the fields of glibc's struct:
- *   __readers     how many hold it for reading, above READER_SHIFT; the bits below
- *                 are libc's own, from before control began
- *   __cur_writer  trace id of who holds it for writing
- *   __writers     how many wait to write; kept only where writers are preferred
- *   __pad2        readers since it was last free: bit id modulo 64
- *   __pad4        DESTROYED, or 0
- *   __flags       as the real init or the static initialiser set it
+ * Readers-writer locks. Fields of glibc's struct:
  *
- * By default a waiting writer keeps no reader out, and who gets it next is open.
- * With PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP it does; there, coming to
- * wait is a step of its own, since it changes what others can do.
+ * __readers     number of readers, from bit READER_SHIFT on; the bits below are libc's,
+ *               from before control began
+ * __cur_writer  trace id of the writer
+ * __writers     number of waiting writers; kept only if writers are preferred
+ * __pad2        readers since the lock was last free: bit id modulo 64
+ * __pad4        DESTROYED, or 0
+ * __flags       as the real init or the static initialiser set it
+ *
+ * By default a waiting writer does not keep readers out, and the strategy decides which waiter
+ * gets the lock. With PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP it keeps them out. Beginning to
+ * wait is a step of its own then, since it changes what other threads can do.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
@@ -49,7 +50,7 @@ static inline bool is_free_to_write(const struct __pthread_rwlock_arch_t *l)
 	return !l->__cur_writer && !is_read(l);
 }
 
-/* The writer itself is told so instead of waiting. */
+/* The writer itself does not wait: it gets EDEADLK. */
 static bool can_read(const struct ctl_wait *w)
 {
 	return is_free_to_read(state_of(w)) || is_mine(state_of(w), w->thread);
@@ -96,7 +97,7 @@ static int take_write(pthread_rwlock_t *lock, const void *pc)
 	return 0;
 }
 
-/* libc looks at the limit first, whether it has to wait or not. */
+/* Returns false if the limit is invalid. libc checks it even if the lock is free. */
 static bool set_limit(struct ctl_wait *w, clockid_t clock, const struct timespec *limit)
 {
 	if (!limit)
@@ -201,9 +202,9 @@ int model_rwlock_trywrlock(pthread_rwlock_t *lock, const void *pc)
 }
 
 /*
- * What an unlock by the wrong thread does to libc's own is anybody's guess; here
- * it takes effect. A read lock's holders are known by number and by the bits:
- * who never took it is found out, who gave it back before need not be.
+ * Unlocks. An unlock by the wrong thread is undefined in libc; here it takes effect. Readers are
+ * known by number and by the bits of __pad2: a thread that never locked is detected, one that has
+ * unlocked already is not.
  */
 int model_rwlock_unlock(pthread_rwlock_t *lock, const void *pc)
 {

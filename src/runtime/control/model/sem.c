@@ -1,7 +1,6 @@
 /*
- * Semaphores, named ones included. The value is where libc keeps it, the low
- * half of the first word, so that sem_getvalue reads it; the high half, libc's
- * count of sleepers, stays 0.
+ * Semaphores, named ones included. The value is where libc keeps it, in the low half of the first
+ * word, so that sem_getvalue reads it. The high half, libc's number of waiters, stays 0.
  */
 #include "runtime/control/model/models.h"
 
@@ -27,10 +26,10 @@ static void take(sem_t *sem)
 	ctl_changed(sem);
 }
 
-/* 0, or the error. */
+/* Returns 0 or the error. */
 static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 {
-	bool restartable = w->deadline == CTL_NEVER;	/* only so do handlers not end it */
+	bool restartable = w->deadline == CTL_NEVER;	/* SA_RESTART applies to sem_wait only */
 
 	w->cancel_point = w->interruptible = true;
 	snarlrt_wait_begin(kind, sem, (const void *)(uintptr_t)w->event.site);
@@ -38,7 +37,7 @@ static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 		w->interrupted = ctl_signal_due(ctl_self());
 		ctl_wait(w);
 	} while (w->interrupted && !w->expired && !w->cancelled && !is_positive(w) &&
-		 !ctl_signal_broke(restartable));
+		 !ctl_signal_ends_call(restartable));
 	snarlrt_wait_end();
 	if (w->cancelled)
 		return ECANCELED;
@@ -46,7 +45,7 @@ static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 		take(sem);
 		return 0;
 	}
-	return model_out_of_time(w) ? ETIMEDOUT : EINTR;
+	return model_timed_out(w) ? ETIMEDOUT : EINTR;
 }
 
 static int answer(int error)
@@ -120,6 +119,6 @@ int model_sem_post(sem_t *sem, const void *pc)
 void model_sem_destroying(sem_t *sem, const void *pc)
 {
 	ctl_point(SCHED_OP_OTHER, sem, pc);
-	if (model_waited_for(sem))
+	if (model_has_blocked_waiter(sem))
 		ctl_misuse(sem, pc, "destruction of a semaphore that threads wait for");
 }

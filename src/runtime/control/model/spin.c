@@ -1,7 +1,7 @@
 /*
- * Spin locks: who would spin waits. The int holds what the real init puts there
- * while it is free (that differs between processors), and minus the holder's trace
- * id while it is held. Anything else was locked before control began.
+ * Spin locks. A thread that would spin is blocked instead. A free lock holds the value that the
+ * real init stores, which differs between processors. A held lock holds minus the holder's trace
+ * id. Any other value is a lock taken before control began.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
@@ -56,7 +56,8 @@ int model_spin_unlock(pthread_spinlock_t *lock, const void *pc)
 	if (*lock == free_value())
 		ctl_misuse((const void *)lock, pc, "unlock of a spin lock that is not locked");
 	else if (*lock < 0 && *lock != -(int)ctl_self()->id)
-		ctl_misuse((const void *)lock, pc, "unlock of a spin lock that another thread holds");
+		ctl_misuse((const void *)lock, pc,
+			   "unlock of a spin lock that another thread holds");
 	*lock = free_value();
 	ctl_held_drop((const void *)lock);
 	ctl_changed((const void *)lock);

@@ -1,15 +1,14 @@
 /*
- * Streams under control. Reading goes byte by byte out of the stream's buffer, so
- * that each refill can be waited for; the lock is held over the whole read, as
- * libc does.
+ * Streams under control. Reads take bytes out of the stream's buffer, so that each refill can be
+ * waited for. The stream's lock is held during the whole read, as in libc.
  *
- * Not waited for: the room that buffered output needs when it is written out, and
- * the input of scanf. They block the whole program until the world is ready, which
- * for output to the user and input from the user does no harm.
+ * Two waits are not modelled: for room when buffered output is written, and for the input of
+ * scanf. They block the whole program until the kernel is ready. For output to a user and input
+ * from one this does no harm.
  */
 #include "runtime/control/model/stdio.h"
 
-/* As libc has it behind FILE._lock. */
+/* The layout of what FILE._lock points to. */
 struct stream_lock {
 	int lock, depth;
 	void *owner;
@@ -19,11 +18,11 @@ static bool is_free(const struct ctl_wait *w)
 {
 	const struct stream_lock *l = ((FILE *)w->arg)->_lock;
 
-	/* With both back ends a thread's handle is the address libc knows it by. */
+	/* With both back ends libc's owner is the pthread_t of the thread. */
 	return !l || !l->owner || l->owner == (void *)ctl.threads[w->thread]->handle;
 }
 
-void ctl_stdio_turn(FILE *f, const void *pc)
+void ctl_stdio_point(FILE *f, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_CALL, f, f ? is_free : NULL, pc);
 
@@ -45,7 +44,7 @@ static int descriptor(FILE *f)
 	return fd;
 }
 
-/* A point, whether something has to be read or not. Streams without a descriptor never wait. */
+/* A point, even if the buffer has input. Streams without a descriptor do not wait. */
 static bool begin_input(FILE *f, const void *pc)
 {
 	int fd = descriptor(f);
@@ -54,7 +53,7 @@ static bool begin_input(FILE *f, const void *pc)
 	return has_input(f) ? ctl_call_point(&c) : ctl_call_may(&c, fd, POLLIN);
 }
 
-/* A point only if it has to wait: in how many pieces input comes is the world's affair. */
+/* A point only if it has to wait: in how many pieces input comes must not change steps. */
 static bool await_input(FILE *f, const void *pc)
 {
 	struct pollfd one = { .fd = descriptor(f), .events = POLLIN };
@@ -66,7 +65,7 @@ static bool await_input(FILE *f, const void *pc)
 
 bool ctl_stdio_input(FILE *f, const void *pc)
 {
-	ctl_stdio_turn(f, pc);
+	ctl_stdio_point(f, pc);
 	return begin_input(f, pc);
 }
 
@@ -77,7 +76,7 @@ static void unlock(FILE **f)
 }
 
 #define LOCKED(f, pc)                                                                     \
-	ctl_stdio_turn(f, pc);                                                            \
+	ctl_stdio_point(f, pc);                                                            \
 	REAL(flockfile)(f);                                                               \
 	ctl_changed(f);                                                                   \
 	FILE *locked __attribute__((cleanup(unlock), unused)) = f
@@ -93,7 +92,7 @@ size_t ctl_fread(void *p, size_t size, size_t n, FILE *f, const void *pc)
 		size_t there = (size_t)(f->_IO_read_end - f->_IO_read_ptr);
 		size_t piece = there < bytes - done ? there : bytes - done, got;
 
-		/* Nothing there yet: one byte makes libc fill its buffer. */
+		/* An empty buffer: reading one byte makes libc fill it. */
 		got = REAL(fread)((char *)p + done, 1, piece ? piece : 1, f);
 		done += got;
 		if (got == 0)

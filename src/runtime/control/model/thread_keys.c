@@ -1,17 +1,16 @@
 /*
- * Thread-specific data and the destructors of C++'s thread_local under control.
+ * Thread-specific data (pthread and C11 keys) and destructors of C++ thread_local objects under
+ * control.
  *
- * With user-level threads libc never sees a thread end, so nobody would run the
- * destructors. From the start of the process all keys are ours then; libc's own
- * uses of its keys do not come through here. In the other modes everything goes to
- * libc.
+ * With user-level threads libc never sees a thread end and would not run the destructors. In mode
+ * control all keys are therefore implemented here, from the start of the process. libc's internal
+ * uses of its keys do not come here. In other modes all calls go to libc.
  *
- * A value counts only if it was set in the life of the key it is asked for: each
- * creation and deletion of a key changes its `life`, odd while it exists.
+ * A value is valid only for the key for which it was set: `generation` changes with each creation
+ * and deletion of a key, and is odd while the key exists.
  *
- * What belongs to a thread hangs on thread-local storage, which is switched with
- * it. Threads that are not controlled have theirs, too, but nobody runs their
- * destructors.
+ * A thread's values are reached through thread-local storage, which is switched with the thread.
+ * Uncontrolled threads have values, too, but their destructors are not run.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,11 +21,11 @@
 #include "runtime/core/real.h"
 
 struct ctl_keys {
-	uint32_t used;		/* no value at or beyond this key */
+	uint32_t used;		/* keys at or above this have no value */
 	struct ctl_keys *next_free;
 	struct {
 		void *value;
-		uint32_t life;
+		uint32_t generation;
 	} at[PTHREAD_KEYS_MAX];
 };
 
@@ -40,7 +39,7 @@ static struct {
 	struct snarlrt_lock lock;
 	struct {
 		void (*destructor)(void *);
-		uint32_t life;
+		uint32_t generation;
 	} key[PTHREAD_KEYS_MAX];
 	struct ctl_keys *free;
 	struct at_exit *free_exits;
@@ -60,8 +59,8 @@ static int key_create(unsigned *out, void (*destructor)(void *))
 
 	snarlrt_lock(&keys.lock);
 	for (unsigned i = 0; i < PTHREAD_KEYS_MAX; i++)
-		if (!(keys.key[i].life & 1)) {
-			keys.key[i].life++;
+		if (!(keys.key[i].generation & 1)) {
+			keys.key[i].generation++;
 			keys.key[i].destructor = destructor;
 			*out = i;
 			error = 0;
@@ -73,7 +72,7 @@ static int key_create(unsigned *out, void (*destructor)(void *))
 
 static inline bool key_exists(unsigned key)
 {
-	return key < PTHREAD_KEYS_MAX && keys.key[key].life & 1;
+	return key < PTHREAD_KEYS_MAX && keys.key[key].generation & 1;
 }
 
 static int key_delete(unsigned key)
@@ -82,7 +81,7 @@ static int key_delete(unsigned key)
 
 	snarlrt_lock(&keys.lock);
 	if (key_exists(key)) {
-		keys.key[key].life++;
+		keys.key[key].generation++;
 		error = 0;
 	}
 	snarlrt_unlock(&keys.lock);
@@ -93,12 +92,12 @@ static void *key_get(unsigned key)
 {
 	const struct ctl_keys *k = own_keys;
 
-	if (!k || key >= k->used || k->at[key].life != keys.key[key].life)
+	if (!k || key >= k->used || k->at[key].generation != keys.key[key].generation)
 		return NULL;
 	return k->at[key].value;
 }
 
-/* One that a dead thread left is empty again. */
+/* Reuses the array of a thread that has ended; its values are all NULL. */
 static struct ctl_keys *keys_new(void)
 {
 	struct ctl_keys *k;
@@ -108,7 +107,8 @@ static struct ctl_keys *keys_new(void)
 	if (k)
 		keys.free = k->next_free;
 	snarlrt_unlock(&keys.lock);
-	return k ? k : arena_pages(sizeof(*k));	/* touched as far as keys are used */
+	/* Fresh pages are zero, and touched only as far as keys are used. */
+	return k ? k : arena_pages(sizeof(*k));
 }
 
 static int key_set(unsigned key, void *value)
@@ -123,13 +123,13 @@ static int key_set(unsigned key, void *value)
 			return ENOMEM;
 	}
 	own_keys->at[key].value = value;
-	own_keys->at[key].life = keys.key[key].life;
+	own_keys->at[key].generation = keys.key[key].generation;
 	if (own_keys->used <= key)
 		own_keys->used = key + 1;
 	return 0;
 }
 
-/* All values once; those that destructors set are for the next round. */
+/* Runs the destructor of each value once. Values that destructors set are for the next round. */
 static bool keys_round(struct ctl_keys *k)
 {
 	bool any = false;
@@ -138,7 +138,7 @@ static bool keys_round(struct ctl_keys *k)
 		void (*destructor)(void *) = keys.key[i].destructor;
 		void *value = key_get(i);
 
-		if (!value || !(keys.key[i].life & 1) || !destructor)
+		if (!value || !(keys.key[i].generation & 1) || !destructor)
 			continue;
 		k->at[i].value = NULL;
 		destructor(value);
@@ -147,7 +147,7 @@ static bool keys_round(struct ctl_keys *k)
 	return any;
 }
 
-void ctl_keys_run(struct ctl_thread *t)
+void ctl_keys_run_destructors(struct ctl_thread *t)
 {
 	struct ctl_keys *k = own_keys;
 
@@ -184,7 +184,7 @@ static int exit_add(void (*run)(void *), void *object)
 	return 0;
 }
 
-/* A destructor may make another thread_local object, which is then the next to go. */
+/* A destructor may create another thread_local object, which is destroyed next. */
 void ctl_thread_atexit_run(struct ctl_thread *t)
 {
 	(void)t;
@@ -266,7 +266,7 @@ SNARLRT_INTERPOSE int tss_set(tss_t key, void *value)
 	return REAL(tss_set)(key, value);
 }
 
-/* libc would also keep the library `dso` loaded until then; we do not. */
+/* Unlike libc, does not keep the library `dso` loaded until the thread ends. */
 SNARLRT_INTERPOSE int __cxa_thread_atexit_impl(void (*run)(void *), void *object, void *dso)
 {
 	if (controlled())

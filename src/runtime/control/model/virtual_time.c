@@ -1,22 +1,20 @@
 /*
- * Virtual time: it passes by steps, CTL_STEP_NS each, and leaps to the next
- * deadline when nobody can run. So sleeps take no time, time-outs come when
- * nothing else happens, and every run with the same schedule reads the same
- * clocks: they begin at the same fixed moments.
+ * Virtual time. Each step takes CTL_STEP_NS. When no thread is runnable, time jumps to the next
+ * deadline. So sleeps take no real time, time-outs come when nothing else happens, and all runs of
+ * a schedule read the same clocks, which start at fixed times.
  *
- * With CTL_REAL_TIME clocks show the real time; sleeps and time-outs stay virtual.
- * The time stamp counter of the CPU, clocks read by bare system calls, and
- * timer_create() and timerfd are real: nothing stands in front of them.
+ * With CTL_REAL_TIME clocks show real time; sleeps and time-outs stay virtual. Not virtual are the
+ * CPU's time stamp counter, clocks read by inline system calls, timer_create() and timerfd.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
 
 #define NS 1000000000ull
 #define START_REAL (1704067200ull * NS)	/* 2024-01-01 00:00:00 UTC */
-#define START_BOOT (1000ull * NS)	/* the machine was up that long */
+#define START_MONOTONIC (1000ull * NS)	/* as if the machine had been up that long */
 
 static struct {
-	uint64_t at, every;	/* ITIMER_REAL; at CTL_NEVER: off */
+	uint64_t at, every;	/* ITIMER_REAL: next expiry and period, ns; `every` 0: fires once */
 	bool set;
 } timer;
 
@@ -34,8 +32,8 @@ struct timespec ctl_timespec(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / NS), (long)(ns % NS) };
 }
 
-/* Does it count time that passes, or work? */
-static bool of_work(clockid_t clock)
+/* Does the clock count CPU time? */
+static bool is_cpu_clock(clockid_t clock)
 {
 	return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || clock < 0;
 }
@@ -46,7 +44,7 @@ uint64_t ctl_clock(clockid_t clock)
 		return sys_clock_ns(clock);
 	if (clock == CLOCK_PROCESS_CPUTIME_ID)
 		return ctl.steps * CTL_STEP_NS;
-	if (of_work(clock))
+	if (is_cpu_clock(clock))
 		return ctl_self()->steps * CTL_STEP_NS;
 	switch (clock) {
 	case CLOCK_REALTIME:
@@ -55,7 +53,7 @@ uint64_t ctl_clock(clockid_t clock)
 	case CLOCK_TAI:
 		return START_REAL + ctl.now;
 	default:
-		return START_BOOT + ctl.now;
+		return START_MONOTONIC + ctl.now;
 	}
 }
 
@@ -86,7 +84,7 @@ uint64_t ctl_deadline_in(const struct timespec *t)
 	return t ? ctl_after(ctl_time_ns(t)) : CTL_NEVER;
 }
 
-static bool never(const struct ctl_wait *w)
+static bool never_ready(const struct ctl_wait *w)
 {
 	(void)w;
 	return false;
@@ -94,9 +92,9 @@ static bool never(const struct ctl_wait *w)
 
 uint64_t ctl_sleep(uint64_t deadline, const void *pc)
 {
-	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, NULL, never, pc);
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, NULL, never_ready, pc);
 
-	/* One that is past already lets others go first, as a yield does. */
+	/* A deadline that has passed lets other threads go first, as a yield does. */
 	if (deadline <= ctl.now) {
 		w.event.op = SCHED_OP_YIELD;
 		w.ready = NULL;
@@ -107,9 +105,10 @@ uint64_t ctl_sleep(uint64_t deadline, const void *pc)
 	ctl_wait(&w);
 	if (w.cancelled)
 		ctl_cancel_act();
-	if (w.interrupted && !w.expired && !ctl_signal_broke(false))
+	if (w.interrupted && !w.expired && !ctl_signal_ends_call(false))
 		return ctl_sleep(deadline, pc);
-	return w.interrupted && deadline > ctl_signal_time() ? deadline - ctl_signal_time() : 0;
+	return w.interrupted && deadline > ctl_signal_delivery_time() ?
+		       deadline - ctl_signal_delivery_time() : 0;
 }
 
 void ctl_yield(const void *pc)
@@ -140,7 +139,7 @@ uint64_t ctl_timer_set(uint64_t ns, uint64_t every, uint64_t *every_before)
 	timer.set = ns != 0;
 	timer.at = ctl_after(ns);
 	timer.every = every;
-	ctl_stir();
+	ctl_fast_path_end();
 	return left;
 }
 
