@@ -26,13 +26,13 @@
  * Are this thread's events wanted? The mode comes first: in a static program
  * memcpy runs before there is thread-local storage, in an unrelocated one too.
  */
-static inline bool snarlrt_watching(void)
+static inline bool snarlrt_wants_events(void)
 {
 	return !mode_is_off() && !(__snarl_tls.hidden | __snarl_tls.busy);
 }
 
 /* False only while the look-up of real functions is under way, or if there is none. */
-static inline bool snarlrt_found(const void *real)
+static inline bool snarlrt_real_found(const void *real)
 {
 	return likely(real != NULL);
 }
@@ -47,7 +47,7 @@ static inline struct snarlrt_call snarlrt_call_enter(enum trace_call what, const
 	struct snarlrt_call c = { object, pc, (uint8_t)what, false, false };
 
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		snarlrt_call_open(&c);
 	return c;
 }
@@ -83,12 +83,12 @@ static inline void snarlrt_call_unwind(struct snarlrt_call *c)
  *
  *	return snarlrt_call_leave(&c, snarlrt_may(&c, fd, POLLIN) ? REAL(…)(…) : -1);
  */
-static inline bool snarlrt_may(struct snarlrt_call *c, int fd, short events)
+static inline bool snarlrt_call_await_ready(struct snarlrt_call *c, int fd, short events)
 {
 	return likely(!c->control) || ctl_call_may(c, fd, events);
 }
 
-static inline bool snarlrt_now(struct snarlrt_call *c)
+static inline bool snarlrt_call_point(struct snarlrt_call *c)
 {
 	return likely(!c->control) || ctl_call_point(c);
 }
@@ -101,7 +101,7 @@ SNARLRT_HIDDEN void snarlrt_range_vector(bool write, const struct iovec *v, size
 					 size_t size, const void *pc);
 
 /* So many bytes went to `fd`; nothing is noted for none. */
-static inline void snarlrt_output(int fd, long bytes, const void *pc)
+static inline void snarlrt_note_output(int fd, long bytes, const void *pc)
 {
 	if (bytes > 0)
 		snarlrt_note(TRACE_OUTPUT, 0, snarlrt_fd(fd), (uint64_t)bytes, 0, pc);
@@ -114,14 +114,14 @@ static inline void snarlrt_output(int fd, long bytes, const void *pc)
 extern SNARLRT_HIDDEN __thread const void *snarlrt_heap_pc;
 
 /* interpose_jump.c: the depth of the call stack, and cutting it back to one. */
-SNARLRT_HIDDEN uint64_t snarlrt_depth(void);
-SNARLRT_HIDDEN void snarlrt_cut(uint64_t depth, const void *pc);
+SNARLRT_HIDDEN uint64_t snarlrt_stack_depth(void);
+SNARLRT_HIDDEN void snarlrt_unwind(uint64_t depth, const void *pc);
 
 /* interpose_signal.c: the handlers a thread is in, innermost first. */
 struct snarlrt_handler;
 extern SNARLRT_HIDDEN const struct ctl_signal_calls snarlrt_signal_calls;
 extern SNARLRT_HIDDEN __thread struct snarlrt_handler *snarlrt_handlers;
-SNARLRT_HIDDEN void snarlrt_handlers_left(struct snarlrt_handler *down_to);
+SNARLRT_HIDDEN void snarlrt_handlers_unwind(struct snarlrt_handler *down_to);
 
 /* fork_exit.c: between vfork and the child's exec or _exit. */
 extern SNARLRT_HIDDEN __thread bool snarlrt_vforked;
@@ -130,12 +130,12 @@ extern SNARLRT_HIDDEN __thread bool snarlrt_vforked;
 SNARLRT_HIDDEN bool snarlrt_own_process(void);
 
 /* Under control, before another program is started: it is not to be controlled. */
-SNARLRT_HIDDEN void snarlrt_control_alone(void);
+SNARLRT_HIDDEN void snarlrt_environ_mode_off(void);
 
 /* Registers what has to come before the program's own; called once, at start. */
 SNARLRT_HIDDEN void snarlrt_process_init(void);
 
 /* A system call that makes a child with memory of its own. */
-SNARLRT_HIDDEN long snarlrt_fork_by_hand(long number, const long *v, const void *pc);
+SNARLRT_HIDDEN long snarlrt_fork_syscall(long number, const long *v, const void *pc);
 
 #endif

@@ -81,12 +81,12 @@ SNARLRT_INTERPOSE unsigned alarm(unsigned seconds)
 	return (unsigned)((left + NS - 1) / NS);
 }
 
-static uint64_t of_timeval(const struct timeval *t)
+static uint64_t timeval_ns(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_usec * 1000;
 }
 
-static void show(struct itimerval *out, uint64_t left, uint64_t every)
+static void itimer_fill(struct itimerval *out, uint64_t left, uint64_t every)
 {
 	out->it_value = (struct timeval){ (time_t)(left / NS), (suseconds_t)(left % NS / 1000) };
 	out->it_interval =
@@ -106,9 +106,9 @@ SNARLRT_INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *
 	    new->it_interval.tv_sec < 0)
 		return REAL(setitimer)(which, new, old);
 	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
-	left = ctl_timer_set(of_timeval(&new->it_value), of_timeval(&new->it_interval), &every);
+	left = ctl_timer_set(timeval_ns(&new->it_value), timeval_ns(&new->it_interval), &every);
 	if (old)
-		show(old, left, every);
+		itimer_fill(old, left, every);
 	return 0;
 }
 
@@ -120,6 +120,6 @@ SNARLRT_INTERPOSE int getitimer(__itimer_which_t which, struct itimerval *out)
 	if (likely(!ctl_on()) || which != ITIMER_REAL || !out)
 		return REAL(getitimer)(which, out);
 	left = ctl_timer_get(&every);
-	show(out, left, every);
+	itimer_fill(out, left, every);
 	return 0;
 }

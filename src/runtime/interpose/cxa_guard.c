@@ -22,7 +22,7 @@ void __cxa_guard_release(uint64_t *guard);
 void __cxa_guard_abort(uint64_t *guard);
 
 /* True if the caller is to initialise. Pairs with the exchange in settle(). */
-static bool acquire(uint32_t *word, const void *pc)
+static bool guard_acquire(uint32_t *word, const void *pc)
 {
 	bool waited = false;
 	uint32_t seen = 0;
@@ -50,7 +50,7 @@ static bool acquire(uint32_t *word, const void *pc)
 	return seen == 0;
 }
 
-static void settle(uint32_t *word, uint32_t value)
+static void guard_finish(uint32_t *word, uint32_t value)
 {
 	if (__atomic_exchange_n(word, value, __ATOMIC_ACQ_REL) & GUARD_WAITING)
 		sys_call6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
@@ -62,7 +62,7 @@ SNARLRT_INTERPOSE int __cxa_guard_acquire(uint64_t *guard)
 
 	if (ctl_on())
 		return model_guard_acquire(guard, SNARLRT_PC());
-	mine = acquire((uint32_t *)guard, SNARLRT_PC());
+	mine = guard_acquire((uint32_t *)guard, SNARLRT_PC());
 	snarlrt_note(TRACE_GUARD_ACQUIRE, 0, guard, 0, mine, SNARLRT_PC());
 	return mine;
 }
@@ -74,7 +74,7 @@ SNARLRT_INTERPOSE void __cxa_guard_release(uint64_t *guard)
 		return;
 	}
 	snarlrt_note(TRACE_GUARD_RELEASE, 0, guard, 0, 0, SNARLRT_PC());
-	settle((uint32_t *)guard, GUARD_DONE);
+	guard_finish((uint32_t *)guard, GUARD_DONE);
 }
 
 /* The initialiser threw. */
@@ -85,5 +85,5 @@ SNARLRT_INTERPOSE void __cxa_guard_abort(uint64_t *guard)
 		return;
 	}
 	snarlrt_note(TRACE_GUARD_ABORT, 0, guard, 0, 0, SNARLRT_PC());
-	settle((uint32_t *)guard, 0);
+	guard_finish((uint32_t *)guard, 0);
 }

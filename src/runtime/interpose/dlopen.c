@@ -20,7 +20,7 @@ static bool from_executable(const void *pc)
 	return (uintptr_t)pc >= (uintptr_t)__executable_start && (uintptr_t)pc < (uintptr_t)etext;
 }
 
-static void *dlopen_here(const char *file, int mode)
+static void *dlopen_and_scan(const char *file, int mode)
 {
 	void *handle = REAL(dlopen)(file, mode);
 
@@ -29,7 +29,7 @@ static void *dlopen_here(const char *file, int mode)
 	return handle;
 }
 
-static void *dlmopen_here(Lmid_t space, const char *file, int mode)
+static void *dlmopen_and_scan(Lmid_t space, const char *file, int mode)
 {
 	void *handle = REAL(dlmopen)(space, file, mode);
 
@@ -45,13 +45,13 @@ SNARLRT_HIDDEN void *snarlrt_dlmopen_enter(const void *pc);
 void *snarlrt_dlopen_enter(const void *pc)
 {
 	snarlrt_real_ready();
-	return from_executable(pc) ? (void *)dlopen_here : (void *)REAL(dlopen);
+	return from_executable(pc) ? (void *)dlopen_and_scan : (void *)REAL(dlopen);
 }
 
 void *snarlrt_dlmopen_enter(const void *pc)
 {
 	snarlrt_real_ready();
-	return from_executable(pc) ? (void *)dlmopen_here : (void *)REAL(dlmopen);
+	return from_executable(pc) ? (void *)dlmopen_and_scan : (void *)REAL(dlmopen);
 }
 
 /* Before: its last chance to be told. After: another one may take its place. */

@@ -37,12 +37,12 @@ static mode_t open_mode(int flags, va_list args)
 					REAL(name) args);                                 \
 	}
 
-#define SIMPLE_FN(name, what, fd, params, args)                                           \
-	SNARLRT_INTERPOSE int name params                                                 \
-	{                                                                                 \
-		SNARLRT_CALL(c, what, fd);                                                \
-		snarlrt_now(&c);                                                          \
-		return (int)snarlrt_call_leave(&c, REAL(name) args);                      \
+#define SIMPLE_FN(name, what, fd, params, args)                                                    \
+	SNARLRT_INTERPOSE int name params                                                          \
+	{                                                                                          \
+		SNARLRT_CALL(c, what, fd);                                                         \
+		snarlrt_call_point(&c);                                                            \
+		return (int)snarlrt_call_leave(&c, REAL(name) args);                               \
 	}
 
 OPEN_FN(open, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode))
@@ -67,16 +67,16 @@ SIMPLE_FN(msync, TRACE_CALL_FSYNC, SNARLRT_NO_FD, (void *p, size_t size, int fla
  * Locks are tried under control: `impatient` are the arguments that make the call
  * return at once.
  */
-#define LOCK(c, patient, real, impatient)                                                 \
-	({                                                                                \
-		int locked_;                                                              \
-                                                                                          \
-		snarlrt_now(c);                                                           \
-		do                                                                        \
-			locked_ = (c)->control && (patient) ? impatient : real;           \
-		while (locked_ < 0 && (c)->control && (patient) &&                        \
-		       (errno == EAGAIN || errno == EACCES) && ctl_call_retry(c));        \
-		locked_;                                                                  \
+#define LOCK(c, blocks, real, nonblocking)                                                         \
+	({                                                                                         \
+		int locked_;                                                                       \
+                                                                                                   \
+		snarlrt_call_point(c);                                                             \
+		do                                                                                 \
+			locked_ = (c)->control && (blocks) ? nonblocking : real;                   \
+		while (locked_ < 0 && (c)->control && (blocks) &&                                  \
+		       (errno == EAGAIN || errno == EACCES) && ctl_call_retry(c));                 \
+		locked_;                                                                           \
 	})
 
 SNARLRT_INTERPOSE int flock(int fd, int operation)

@@ -35,7 +35,7 @@ __thread bool snarlrt_vforked;
 static bool registered;
 static int quick_status;
 static __thread unsigned forking;	/* in a static program fork() ends in our _Fork() */
-static __thread bool prepared;
+static __thread bool fork_prepared;
 static __thread uint64_t fork_mask;
 
 bool snarlrt_own_process(void)
@@ -49,29 +49,29 @@ static void fork_prepare(void)
 {
 	struct snarlrt_thread *self;
 
-	if (mode_is_off() || prepared)
+	if (mode_is_off() || fork_prepared)
 		return;
 	self = snarlrt_enter();		/* a stranger gets its name now: the child needs one */
 	if (self)
 		snarlrt_leave(self);
 	fork_mask = snarlrt_signals_block();
 	snarlrt_process->fork(true);
-	snarlrt_birth_fork(true);
+	snarlrt_thread_create_fork(true);
 	snarlrt_thread_fork(true);
 	arena_fork(true);
 	ctl_heap_fork(true);
-	prepared = true;
+	fork_prepared = true;
 }
 
 static void fork_done(bool child)
 {
-	if (!prepared)
+	if (!fork_prepared)
 		return;
-	prepared = false;
+	fork_prepared = false;
 	ctl_heap_fork(false);
 	arena_fork(false);
 	snarlrt_thread_fork(false);
-	snarlrt_birth_fork(false);
+	snarlrt_thread_create_fork(false);
 	snarlrt_process->fork(false);
 	if (child) {
 		snarlrt_exit_noted = false;
@@ -95,7 +95,7 @@ static void fork_child(void)
 }
 
 /* As at_quick_exit() registers it: that one is linked statically, and would be seen as ours. */
-static void quick_end(void *unused)
+static void finish_at_quick_exit(void *unused)
 {
 	(void)unused;
 	ctl_finish(quick_status);
@@ -106,7 +106,7 @@ static void quick_end(void *unused)
  * What this process starts is not to be controlled: the environment, in which they
  * would find our options, says so from the first of them on. The new text is shorter.
  */
-void snarlrt_control_alone(void)
+void snarlrt_environ_mode_off(void)
 {
 	static const char key[] = SNARL_OPTIONS_ENV "=", off[] = "mode=off";
 	size_t k = sizeof(key) - 1;
@@ -119,23 +119,23 @@ void snarlrt_control_alone(void)
 void snarlrt_process_init(void)
 {
 	registered = pthread_atfork(fork_prepare, fork_parent, fork_child) == 0 &&
-		     __cxa_at_quick_exit(quick_end, NULL) == 0;
+		     __cxa_at_quick_exit(finish_at_quick_exit, NULL) == 0;
 }
 
 static pid_t note_fork(pid_t pid, const void *pc)
 {
-	if (pid > 0 && snarlrt_watching())
+	if (pid > 0 && snarlrt_wants_events())
 		snarlrt_note(TRACE_FORK, 0, NULL, (uint64_t)pid, 0, pc);
 	return pid;
 }
 
-static void new_process(const void *pc)
+static void before_new_process(const void *pc)
 {
 	if (likely(!ctl_on()))
 		return;
 	ctl_source_point(0, pc);
 	ctl_outside_child();
-	snarlrt_control_alone();
+	snarlrt_environ_mode_off();
 }
 
 SNARLRT_INTERPOSE pid_t fork(void)
@@ -143,7 +143,7 @@ SNARLRT_INTERPOSE pid_t fork(void)
 	pid_t pid;
 
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	forking++;
 	pid = REAL(fork)();
 	forking--;
@@ -152,40 +152,40 @@ SNARLRT_INTERPOSE pid_t fork(void)
 
 SNARLRT_INTERPOSE pid_t _Fork(void)
 {
-	bool alone = !prepared;
+	bool direct = !fork_prepared;
 	pid_t pid;
 
 	snarlrt_real_ready();
-	if (alone)
-		new_process(SNARLRT_PC());
-	if (alone)
+	if (direct)
+		before_new_process(SNARLRT_PC());
+	if (direct)
 		fork_prepare();
 	pid = REAL(_Fork)();
-	if (alone)
+	if (direct)
 		fork_done(pid == 0);
 	return forking ? pid : note_fork(pid, SNARLRT_PC());
 }
 
 /* syscall(): no libc state is told of the child, but ours has to be. */
-long snarlrt_fork_by_hand(long number, const long *v, const void *pc)
+long snarlrt_fork_syscall(long number, const long *v, const void *pc)
 {
 	long pid;
 
-	new_process(pc);
+	before_new_process(pc);
 	fork_prepare();
 	pid = REAL(syscall)(number, v[0], v[1], v[2], v[3], v[4], v[5]);
 	fork_done(pid == 0);
 	return note_fork((pid_t)pid, pc);
 }
 
-struct cloned {
+struct clone_start {
 	int (*main)(void *);
 	void *arg;
 };
 
-static int cloned_main(void *v)
+static int clone_main(void *v)
 {
-	struct cloned *c = v;
+	struct clone_start *c = v;
 	int status;
 
 	fork_done(true);
@@ -198,7 +198,7 @@ static int cloned_main(void *v)
 /* One that shares our memory runs on our thread's variables: nothing can be done for it. */
 SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
 {
-	struct cloned c = { start, arg };
+	struct clone_start c = { start, arg };
 	void *more[3];
 	va_list args;
 	int pid;
@@ -208,11 +208,11 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 	for (int i = 0; i < 3; i++)
 		more[i] = va_arg(args, void *);
 	va_end(args);
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	if (mode_is_off() || flags & CLONE_VM)
 		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);
 	fork_prepare();
-	pid = REAL(clone)(start ? cloned_main : NULL, stack, flags, &c, more[0], more[1], more[2]);
+	pid = REAL(clone)(start ? clone_main : NULL, stack, flags, &c, more[0], more[1], more[2]);
 	fork_done(false);
 	return note_fork(pid, SNARLRT_PC());
 }
@@ -220,17 +220,17 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 static __thread struct {
 	struct snarlrt_tls tls;
 	unsigned depth;		/* a child may vfork again */
-} aside;
+} vfork_saved;
 
 SNARLRT_HIDDEN void snarlrt_vfork_before(void);
 SNARLRT_HIDDEN long snarlrt_vfork_after(long got, const void *pc);
 
 void snarlrt_vfork_before(void)
 {
-	new_process(NULL);
-	if (aside.depth++ > 0)
+	before_new_process(NULL);
+	if (vfork_saved.depth++ > 0)
 		return;
-	aside.tls = __snarl_tls;
+	vfork_saved.tls = __snarl_tls;
 	snarlrt_vforked = true;
 	__snarl_tls = (struct snarlrt_tls){
 		.told = (struct snarlrt_frame *)-1,
@@ -242,8 +242,8 @@ void snarlrt_vfork_before(void)
 /* In the parent, or when there is no child. */
 long snarlrt_vfork_after(long got, const void *pc)
 {
-	if (--aside.depth == 0) {
-		__snarl_tls = aside.tls;
+	if (--vfork_saved.depth == 0) {
+		__snarl_tls = vfork_saved.tls;
 		snarlrt_vforked = false;
 	}
 	if (got < 0) {
@@ -262,7 +262,7 @@ SNARLRT_INTERPOSE int posix_spawn(pid_t *pid, const char *path,
 	int error;
 
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
 	error = REAL(posix_spawn)(&child, path, actions, attr, argv, envp);
 	snarlrt_unhide();
@@ -282,7 +282,7 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 	int error;
 
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
 	error = REAL(posix_spawnp)(&child, file, actions, attr, argv, envp);
 	snarlrt_unhide();
@@ -297,14 +297,14 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
  * Under control the shell is waited for like any other child, so that the other
  * threads go on. (libc's ignores SIGINT and SIGQUIT meanwhile; nobody sends them here.)
  */
-static int system_outside(const char *command, const void *pc)
+static int system_controlled(const char *command, const void *pc)
 {
 	char *argv[] = { "sh", "-c", (char *)command, NULL };
 	struct snarlrt_call c = { .what = TRACE_CALL_WAIT, .pc = pc, .control = true };
 	int status = -1, error;
 	pid_t pid;
 
-	new_process(pc);
+	before_new_process(pc);
 	snarlrt_hide();
 	error = REAL(posix_spawn)(&pid, "/bin/sh", NULL, NULL, argv, environ);
 	snarlrt_unhide();
@@ -320,21 +320,21 @@ SNARLRT_INTERPOSE int system(const char *command)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()) || !command)
 		return REAL(system)(command);
-	return system_outside(command, SNARLRT_PC());
+	return system_controlled(command, SNARLRT_PC());
 }
 
 /* Nothing waits here but for the child's end, in pclose(): then everybody does. */
 SNARLRT_INTERPOSE FILE *popen(const char *command, const char *mode)
 {
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	return REAL(popen)(command, mode);
 }
 
 SNARLRT_INTERPOSE int pclose(FILE *f)
 {
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	return REAL(pclose)(f);
 }
 
@@ -342,7 +342,7 @@ SNARLRT_INTERPOSE int pclose(FILE *f)
 static void note_exit(int status, const void *pc)
 {
 	snarlrt_real_ready();
-	if (snarlrt_exit_noted || !snarlrt_watching() || !snarlrt_own_process())
+	if (snarlrt_exit_noted || !snarlrt_wants_events() || !snarlrt_own_process())
 		return;
 	snarlrt_note(TRACE_EXIT, 0, NULL, (uint64_t)status, 0, pc);
 	snarlrt_exit_noted = true;
@@ -388,7 +388,7 @@ SNARLRT_INTERPOSE void quick_exit(int status)
 SNARLRT_INTERPOSE void abort(void)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching() && snarlrt_own_process())
+	if (snarlrt_wants_events() && snarlrt_own_process())
 		snarlrt_note(TRACE_EXIT, 0, NULL, 128 + SIGABRT, 0, SNARLRT_PC());
 	REAL(abort)();
 	__builtin_unreachable();

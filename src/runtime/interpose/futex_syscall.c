@@ -30,7 +30,7 @@ struct args {
 	long v[6];
 };
 
-static inline long pass(long number, const struct args *a)
+static inline long call_real(long number, const struct args *a)
 {
 	return REAL(syscall)(number, a->v[0], a->v[1], a->v[2], a->v[3], a->v[4], a->v[5]);
 }
@@ -41,7 +41,7 @@ static long futex_wait(const struct args *a, uint64_t expected, unsigned detail,
 	long got;
 
 	snarlrt_wait_begin(TRACE_FUTEX_WAIT, word, pc);
-	got = pass(SYS_futex, a);
+	got = call_real(SYS_futex, a);
 	snarlrt_wait_end();
 	snarlrt_note(TRACE_FUTEX_WAIT, detail, word, expected, got < 0 ? errno : 0, pc);
 	return got;
@@ -53,7 +53,7 @@ static long futex_wake(const struct args *a, uint64_t count, const void *pc)
 	long got;
 
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, word, count, 0, pc);
-	got = pass(SYS_futex, a);
+	got = call_real(SYS_futex, a);
 	if (unlikely(got < 0))
 		snarlrt_note(TRACE_FUTEX_WAKE, 0, word, count, errno, pc);
 	return got;
@@ -68,7 +68,7 @@ static long futex_requeue(const struct args *a, uint64_t count, const void *pc)
 
 	snarlrt_note(TRACE_FUTEX_REQUEUE, 0, word, other, 0, pc);
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, word, count, 0, pc);
-	got = pass(SYS_futex, a);
+	got = call_real(SYS_futex, a);
 	if (unlikely(got < 0)) {
 		int error = errno;
 
@@ -114,8 +114,7 @@ static long futex(const struct args *a, const void *pc)
 	case FUTEX_CMP_REQUEUE:
 	case FUTEX_CMP_REQUEUE_PI:
 		return futex_requeue(a, value, pc);
-	default:
-		return pass(SYS_futex, a);
+	default: return call_real(SYS_futex, a);
 	}
 }
 
@@ -133,7 +132,7 @@ static long futex_waitv(const struct args *a, const void *pc)
 		return -1;
 	}
 	snarlrt_wait_begin(TRACE_FUTEX_WAIT, words, pc);
-	got = pass(SYS_futex_waitv, a);
+	got = call_real(SYS_futex_waitv, a);
 	snarlrt_wait_end();
 	if (got >= 0) {
 		word = (const void *)words[got].uaddr;
@@ -144,7 +143,7 @@ static long futex_waitv(const struct args *a, const void *pc)
 }
 
 /* A new process with a copy of the memory, and its own or the same stack. */
-static bool makes_child(long number, const struct args *a)
+static bool is_fork(long number, const struct args *a)
 {
 	const uint64_t *clone3 = (const uint64_t *)a->v[0];	/* flags first, the stack sixth */
 
@@ -171,7 +170,7 @@ SNARLRT_INTERPOSE long syscall(long number, ...)
 		return futex(&a, SNARLRT_PC());
 	if (number == SYS_futex_waitv)
 		return futex_waitv(&a, SNARLRT_PC());
-	if (unlikely(makes_child(number, &a)))
-		return snarlrt_fork_by_hand(number, a.v, SNARLRT_PC());
-	return pass(number, &a);
+	if (unlikely(is_fork(number, &a)))
+		return snarlrt_fork_syscall(number, a.v, SNARLRT_PC());
+	return call_real(number, &a);
 }

@@ -62,7 +62,7 @@ static inline size_t early_size(const void *p)
 
 static inline size_t usable(void *p)
 {
-	return snarlrt_found(REAL(malloc_usable_size)) ? REAL(malloc_usable_size)(p) : 0;
+	return snarlrt_real_found(REAL(malloc_usable_size)) ? REAL(malloc_usable_size)(p) : 0;
 }
 
 static inline const void *caller(const void *pc)
@@ -70,7 +70,7 @@ static inline const void *caller(const void *pc)
 	return snarlrt_heap_pc ? snarlrt_heap_pc : pc;
 }
 
-static void note_new(void *p, size_t size, const void *pc)
+static void note_malloc(void *p, size_t size, const void *pc)
 {
 	size_t room;
 
@@ -83,7 +83,7 @@ static void note_new(void *p, size_t size, const void *pc)
 	birth_note(p, room > size ? room : size, size, caller(pc));
 }
 
-static void note_gone(void *p, const void *pc)
+static void note_free(void *p, const void *pc)
 {
 	clock_expect(p);
 	birth_note_end(p, usable(p), caller(pc));
@@ -100,7 +100,7 @@ static inline bool controlled_block(const void *p)
 	return unlikely(mode_controls() || ctl_heap_has(p));
 }
 
-static bool libc_gave(const void *p)
+static bool is_libc_block(const void *p)
 {
 	extern char _end[];
 	uintptr_t brk = (uintptr_t)sys_call(SYS_brk, 0, 0, 0);
@@ -112,7 +112,7 @@ static void controlled_free(void *p, const void *pc)
 {
 	if (ctl_heap_has(p))
 		ctl_heap_free(p, pc);
-	else if (libc_gave(p))
+	else if (is_libc_block(p))
 		REAL(free)(p);
 	else
 		ctl_heap_bad_free(p, NULL, pc);
@@ -131,7 +131,7 @@ static void *controlled_realloc(void *p, size_t size, const void *pc)
 	}
 	if (ctl_heap_has(p))
 		return ctl_heap_realloc(p, size, pc);
-	if (!libc_gave(p)) {
+	if (!is_libc_block(p)) {
 		ctl_heap_bad_free(p, NULL, pc);
 		errno = ENOMEM;
 		return NULL;
@@ -166,11 +166,11 @@ SNARLRT_INTERPOSE void *malloc(size_t size)
 	if (controlled())
 		return ctl_heap_alloc(size, 0, false, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(malloc)))
+	if (!snarlrt_real_found(REAL(malloc)))
 		return early_alloc(size, 0);
 	p = REAL(malloc)(size);
-	if (snarlrt_watching())
-		note_new(p, size, SNARLRT_PC());
+	if (snarlrt_wants_events())
+		note_malloc(p, size, SNARLRT_PC());
 	return p;
 }
 
@@ -183,11 +183,11 @@ SNARLRT_INTERPOSE void *calloc(size_t count, size_t size)
 	if (controlled())
 		return ctl_heap_alloc(too_big ? SIZE_MAX : total, 0, true, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(calloc)))
+	if (!snarlrt_real_found(REAL(calloc)))
 		return too_big ? NULL : early_alloc(total, 0);	/* never used before: zero */
 	p = REAL(calloc)(count, size);
-	if (snarlrt_watching())
-		note_new(p, too_big ? SIZE_MAX : total, SNARLRT_PC());
+	if (snarlrt_wants_events())
+		note_malloc(p, too_big ? SIZE_MAX : total, SNARLRT_PC());
 	return p;
 }
 
@@ -200,10 +200,10 @@ SNARLRT_INTERPOSE void free(void *p)
 		return;
 	}
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(free)))
+	if (!snarlrt_real_found(REAL(free)))
 		return;
-	if (snarlrt_watching())
-		note_gone(p, SNARLRT_PC());
+	if (snarlrt_wants_events())
+		note_free(p, SNARLRT_PC());
 	REAL(free)(p);
 }
 
@@ -218,13 +218,13 @@ static void *early_realloc(void *p, size_t size, const void *pc)
 	if (controlled())
 		to = ctl_heap_alloc(size, 0, false, caller(pc));
 	else
-		to = snarlrt_found(REAL(malloc)) ? REAL(malloc)(size) : early_alloc(size, 0);
+		to = snarlrt_real_found(REAL(malloc)) ? REAL(malloc)(size) : early_alloc(size, 0);
 	if (!to)
 		return NULL;
 	for (size_t i = 0; i < keep; i++)
 		to[i] = ((char *)p)[i];
-	if (snarlrt_found(REAL(malloc)) && snarlrt_watching() && !controlled())
-		note_new(to, size, pc);
+	if (snarlrt_real_found(REAL(malloc)) && snarlrt_wants_events() && !controlled())
+		note_malloc(to, size, pc);
 	return to;
 }
 
@@ -237,12 +237,12 @@ static void *do_realloc(void *p, size_t size, const void *pc)
 		return early_realloc(p, size, pc);
 	if (controlled_block(p))
 		return controlled_realloc(p, size, caller(pc));
-	if (!snarlrt_found(REAL(realloc)))
+	if (!snarlrt_real_found(REAL(realloc)))
 		return early_alloc(size, 0);
-	if (!snarlrt_watching())
+	if (!snarlrt_wants_events())
 		return REAL(realloc)(p, size);
 	if (p)
-		note_gone(p, pc);
+		note_free(p, pc);
 	to = REAL(realloc)(p, size);
 	if (p && !to && size != 0) {
 		int saved = errno;
@@ -253,7 +253,7 @@ static void *do_realloc(void *p, size_t size, const void *pc)
 	}
 	/* realloc(p, 0) is free(p). */
 	if (to || !p || size != 0)
-		note_new(to, size, pc);
+		note_malloc(to, size, pc);
 	return to;
 }
 
@@ -268,7 +268,7 @@ SNARLRT_INTERPOSE void *reallocarray(void *p, size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &total)) {
 		errno = ENOMEM;
-		if (snarlrt_watching())
+		if (snarlrt_wants_events())
 			snarlrt_note(TRACE_MALLOC, 0, NULL, SIZE_MAX, ENOMEM, SNARLRT_PC());
 		return NULL;
 	}
@@ -276,26 +276,26 @@ SNARLRT_INTERPOSE void *reallocarray(void *p, size_t count, size_t size)
 }
 
 /* One stamp for those with an alignment. */
-#define ALIGNED(name)                                                                     \
-	SNARLRT_INTERPOSE void *name(size_t align, size_t size)                           \
-	{                                                                                 \
-		void *p;                                                                  \
-                                                                                          \
-		if (controlled())                                                         \
-			return controlled_aligned(align, size, caller(SNARLRT_PC()));     \
-		snarlrt_real_ready();                                                     \
-		if (!snarlrt_found(REAL(name)))                                                   \
-			return early_alloc(size, align);                                  \
-		p = REAL(name)(align, size);                                              \
-		if (snarlrt_watching())                                                   \
-			note_new(p, size, SNARLRT_PC());                                  \
-		return p;                                                                 \
+#define ALIGNED(name)                                                                              \
+	SNARLRT_INTERPOSE void *name(size_t align, size_t size)                                    \
+	{                                                                                          \
+		void *p;                                                                           \
+                                                                                                   \
+		if (controlled())                                                                  \
+			return controlled_aligned(align, size, caller(SNARLRT_PC()));              \
+		snarlrt_real_ready();                                                              \
+		if (!snarlrt_real_found(REAL(name)))                                               \
+			return early_alloc(size, align);                                           \
+		p = REAL(name)(align, size);                                                       \
+		if (snarlrt_wants_events())                                                        \
+			note_malloc(p, size, SNARLRT_PC());                                        \
+		return p;                                                                          \
 	}
 
 ALIGNED(memalign)
 ALIGNED(aligned_alloc)
 
-static int controlled_posix(void **out, size_t align, size_t size, const void *pc)
+static int controlled_posix_memalign(void **out, size_t align, size_t size, const void *pc)
 {
 	int saved = errno;
 	void *p;
@@ -315,23 +315,23 @@ SNARLRT_INTERPOSE int posix_memalign(void **out, size_t align, size_t size)
 	int error;
 
 	if (controlled())
-		return controlled_posix(out, align, size, caller(SNARLRT_PC()));
+		return controlled_posix_memalign(out, align, size, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(posix_memalign))) {
+	if (!snarlrt_real_found(REAL(posix_memalign))) {
 		*out = early_alloc(size, align);
 		return *out ? 0 : ENOMEM;
 	}
 	error = REAL(posix_memalign)(out, align, size);
-	if (snarlrt_watching()) {
+	if (snarlrt_wants_events()) {
 		if (error == 0)
-			note_new(*out, size, SNARLRT_PC());
+			note_malloc(*out, size, SNARLRT_PC());
 		else
 			snarlrt_note(TRACE_MALLOC, 0, NULL, size, error, caller(SNARLRT_PC()));
 	}
 	return error;
 }
 
-static void *controlled_paged(size_t size, size_t unit, const void *pc)
+static void *controlled_pages(size_t size, size_t unit, const void *pc)
 {
 	size_t rest = unit - 1 - (size + unit - 1) % unit;
 
@@ -339,20 +339,20 @@ static void *controlled_paged(size_t size, size_t unit, const void *pc)
 }
 
 /* room: of the last page, pvalloc gives all. */
-#define PAGED(name, room)                                                                 \
-	SNARLRT_INTERPOSE void *name(size_t size)                                         \
-	{                                                                                 \
-		void *p;                                                                  \
-                                                                                          \
-		if (controlled())                                                         \
-			return controlled_paged(size, room, caller(SNARLRT_PC()));        \
-		snarlrt_real_ready();                                                     \
-		if (!snarlrt_found(REAL(name)))                                                   \
-			return early_alloc(size, 4096);                                   \
-		p = REAL(name)(size);                                                     \
-		if (snarlrt_watching())                                                   \
-			note_new(p, size, SNARLRT_PC());                                  \
-		return p;                                                                 \
+#define PAGED(name, unit)                                                                          \
+	SNARLRT_INTERPOSE void *name(size_t size)                                                  \
+	{                                                                                          \
+		void *p;                                                                           \
+                                                                                                   \
+		if (controlled())                                                                  \
+			return controlled_pages(size, unit, caller(SNARLRT_PC()));                 \
+		snarlrt_real_ready();                                                              \
+		if (!snarlrt_real_found(REAL(name)))                                               \
+			return early_alloc(size, 4096);                                            \
+		p = REAL(name)(size);                                                              \
+		if (snarlrt_wants_events())                                                        \
+			note_malloc(p, size, SNARLRT_PC());                                        \
+		return p;                                                                          \
 	}
 
 PAGED(valloc, 1)

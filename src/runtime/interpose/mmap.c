@@ -31,7 +31,7 @@ static void *do_mmap(void *at, size_t size, int prot, int flags, int fd, off_t o
 
 	snarlrt_real_ready();
 	p = REAL(mmap)(at, size, prot, flags, fd, offset);
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_mapped(p, size, pc);
 	return p;
 }
@@ -55,7 +55,7 @@ static bool refused(const void *p, size_t size)
 SNARLRT_INTERPOSE int munmap(void *p, size_t size)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching() && !refused(p, size))
+	if (snarlrt_wants_events() && !refused(p, size))
 		note_unmapped(p, size, SNARLRT_PC());
 	return REAL(munmap)(p, size);
 }
@@ -63,7 +63,7 @@ SNARLRT_INTERPOSE int munmap(void *p, size_t size)
 SNARLRT_INTERPOSE void *mremap(void *p, size_t size, size_t new_size, int flags, ...)
 {
 	const void *pc = SNARLRT_PC();
-	bool watching = snarlrt_watching() && !refused(p, size);
+	bool watching = snarlrt_wants_events() && !refused(p, size);
 	void *to, *at;
 	va_list args;
 

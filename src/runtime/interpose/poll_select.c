@@ -5,13 +5,13 @@
 #include "runtime/interpose/call.h"
 
 /* The kernel reads the array and writes the answers into it. */
-static inline void asks(struct snarlrt_call *c, const struct pollfd *fds, nfds_t n)
+static inline void note_pollfds(struct snarlrt_call *c, const struct pollfd *fds, nfds_t n)
 {
 	if (c->open)
 		snarlrt_range(false, fds, n * sizeof(*fds), c->pc);
 }
 
-static inline int answered(struct snarlrt_call *c, struct pollfd *fds, nfds_t n, int got)
+static inline int leave_poll(struct snarlrt_call *c, struct pollfd *fds, nfds_t n, int got)
 {
 	if (c->open && got >= 0)
 		snarlrt_range(true, fds, n * sizeof(*fds), c->pc);
@@ -19,14 +19,14 @@ static inline int answered(struct snarlrt_call *c, struct pollfd *fds, nfds_t n,
 }
 
 /* `deadline` and `set` are for control: its virtual time, the mask meanwhile (or NULL). */
-#define POLL_FN(name, deadline, set, params, args)                                        \
-	SNARLRT_INTERPOSE int name params                                                 \
-	{                                                                                 \
-		SNARLRT_CALL(c, TRACE_CALL_POLL, SNARLRT_NO_FD);                          \
-		asks(&c, fds, n);                                                         \
-		return answered(&c, fds, n,                                               \
-				c.control ? ctl_call_poll(&c, fds, n, deadline, set) :    \
-					    REAL(name) args);                             \
+#define POLL_FN(name, deadline, set, params, args)                                                 \
+	SNARLRT_INTERPOSE int name params                                                          \
+	{                                                                                          \
+		SNARLRT_CALL(c, TRACE_CALL_POLL, SNARLRT_NO_FD);                                   \
+		note_pollfds(&c, fds, n);                                                          \
+		return leave_poll(&c, fds, n,                                                      \
+				  c.control ? ctl_call_poll(&c, fds, n, deadline, set)             \
+					    : REAL(name) args);                                    \
 	}
 
 POLL_FN(poll, ctl_deadline_ms(timeout), NULL, (struct pollfd *fds, nfds_t n, int timeout),
@@ -57,7 +57,8 @@ SNARLRT_INTERPOSE int select(int n, fd_set *r, fd_set *w, fd_set *e, struct time
 	int got;
 
 	note_sets(&c, false, n, r, w, e);
-	got = c.control ? ctl_call_select(&c, n, r, w, e, timeout) : REAL(select)(n, r, w, e, timeout);
+	got = c.control ? ctl_call_select(&c, n, r, w, e, timeout)
+			: REAL(select)(n, r, w, e, timeout);
 	if (got >= 0)
 		note_sets(&c, true, n, r, w, e);
 	return (int)snarlrt_call_leave(&c, got);

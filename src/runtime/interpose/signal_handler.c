@@ -41,16 +41,16 @@ struct snarlrt_handler {
 };
 
 static struct action {
-	uint64_t user;		/* the program's handler; one word, so that it is never torn */
+	uint64_t packed;		/* the program's handler; one word, so that it is never torn */
 	int flags;		/* as installed */
 	sigset_t mask;
 } actions[SIGNALS] SNARLRT_BIG;
 
-static sigset_t interrupting;	/* what siginterrupt() was told */
+static sigset_t siginterrupted;	/* what siginterrupt() was told */
 
 __thread struct snarlrt_handler *snarlrt_handlers;
 
-void snarlrt_handlers_left(struct snarlrt_handler *down_to)
+void snarlrt_handlers_unwind(struct snarlrt_handler *down_to)
 {
 	struct snarlrt_handler *h = snarlrt_handlers;
 
@@ -65,7 +65,7 @@ void snarlrt_handlers_left(struct snarlrt_handler *down_to)
 	snarlrt_handlers = down_to;
 }
 
-static void set_aside(struct snarlrt_handler *h)
+static void save_thread_state(struct snarlrt_handler *h)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -94,7 +94,7 @@ static void resume_atomic(struct snarlrt_handler *h)
 	__snarl_tls.busy = 1;
 }
 
-static void put_back(struct snarlrt_handler *h)
+static void leave_handler(struct snarlrt_handler *h)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -111,13 +111,12 @@ static void put_back(struct snarlrt_handler *h)
 		resume_atomic(h);
 }
 
-static void handler_end(struct snarlrt_handler **h)
+static void handler_cleanup(struct snarlrt_handler **h)
 {
-	put_back(*h);
+	leave_handler(*h);
 }
 
-static bool put_off(int number, siginfo_t *info, ucontext_t *interrupted,
-		    struct snarlrt_handler *h)
+static bool defer(int number, siginfo_t *info, ucontext_t *interrupted, struct snarlrt_handler *h)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	uint64_t during = *(const uint64_t *)&actions[number].mask;
@@ -133,7 +132,7 @@ static bool put_off(int number, siginfo_t *info, ucontext_t *interrupted,
  * Looking for an append reads the code around. That need not be there: a jump to
  * nowhere is a signal too, and generated code may begin or end with its page.
  */
-static bool code_around(uintptr_t rip, int number, const siginfo_t *info)
+static bool code_is_mapped(uintptr_t rip, int number, const siginfo_t *info)
 {
 	uintptr_t first = (rip - 64) & ~4095ul, last = (rip + 15) & ~4095ul;
 	unsigned char in_core[2];
@@ -150,14 +149,14 @@ static void restart_append(ucontext_t *interrupted, int number, const siginfo_t 
 	greg_t *regs = interrupted->uc_mcontext.gregs, *rip = &regs[REG_RIP];
 
 	*rip = (greg_t)snarlrt_thunk_finish((uintptr_t)*rip, (uint64_t)regs[REG_RAX], (uint64_t)regs[REG_RCX]);
-	if (code_around((uintptr_t)*rip, number, info))
+	if (code_is_mapped((uintptr_t)*rip, number, info))
 		*rip = (greg_t)snarlrt_thunk_restart((uintptr_t)*rip);
 }
 
 static void trampoline(int number, siginfo_t *info, void *context);
 
 /* The kernel took a one-shot handler down, but it has not run yet. */
-static void install_again(int number)
+static void reinstall_one_shot(int number)
 {
 	struct sigaction again = {
 		.sa_sigaction = trampoline,
@@ -170,14 +169,15 @@ static void install_again(int number)
 	errno = saved;
 }
 
-static void run(struct snarlrt_handler *here, uint64_t user, siginfo_t *info, void *context)
+static void call_handler(struct snarlrt_handler *here, uint64_t packed, siginfo_t *info,
+			 void *context)
 {
-	struct snarlrt_handler *h __attribute__((cleanup(handler_end))) = here;
-	uintptr_t handler = user & ~WITH_INFO;
+	struct snarlrt_handler *h __attribute__((cleanup(handler_cleanup))) = here;
+	uintptr_t handler = packed & ~WITH_INFO;
 
-	set_aside(h);
+	save_thread_state(h);
 	snarlrt_note(TRACE_SIGNAL_ENTER, 0, NULL, (uint64_t)h->number, 0, h->pc);
-	if (user & WITH_INFO)
+	if (packed & WITH_INFO)
 		((void (*)(int, siginfo_t *, void *))handler)(h->number, info, context);
 	else
 		((void (*)(int))handler)(h->number);
@@ -187,19 +187,19 @@ static void run(struct snarlrt_handler *here, uint64_t user, siginfo_t *info, vo
 static void trampoline(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
-	uint64_t user = __atomic_load_n(&actions[number].user, __ATOMIC_ACQUIRE);
-	uintptr_t handler = user & ~WITH_INFO;
+	uint64_t packed = __atomic_load_n(&actions[number].packed, __ATOMIC_ACQUIRE);
+	uintptr_t handler = packed & ~WITH_INFO;
 	struct snarlrt_handler here = { .number = number, .pc = (const void *)(handler + 1) };
 
 	if (mode_controls() && ctl_signal_catch(number, info))
 		return;
-	if (put_off(number, info, interrupted, &here)) {
+	if (defer(number, info, interrupted, &here)) {
 		if (actions[number].flags & SA_RESETHAND)
-			install_again(number);
+			reinstall_one_shot(number);
 		return;
 	}
 	restart_append(interrupted, number, info);
-	run(&here, user, info, context);
+	call_handler(&here, packed, info, context);
 }
 
 static struct ctl_signal_action signal_action(int number)
@@ -220,10 +220,10 @@ static struct ctl_signal_action signal_action(int number)
 static void signal_run(int number, siginfo_t *info)
 {
 	struct action *a = &actions[number];
-	uint64_t user = a->user, mask = *(const uint64_t *)&a->mask;
+	uint64_t packed = a->packed, mask = *(const uint64_t *)&a->mask;
 	struct snarlrt_handler here = {
 		.number = number,
-		.pc = (const void *)(uintptr_t)((user & ~WITH_INFO) + 1),
+		.pc = (const void *)(uintptr_t)((packed & ~WITH_INFO) + 1),
 		.virtual = true,
 	};
 	ucontext_t context = { 0 };
@@ -237,7 +237,7 @@ static void signal_run(int number, siginfo_t *info)
 	}
 	here.sigmask = ctl_self()->sigmask;
 	ctl_sigmask_set(here.sigmask | mask);
-	run(&here, user, info, &context);
+	call_handler(&here, packed, info, &context);
 	ctl_sigmask_set(here.sigmask);
 }
 
@@ -250,17 +250,17 @@ static bool is_function(const struct sigaction *act)
 }
 
 /* What the program would have seen. */
-static void show(struct sigaction *old, const struct action *before)
+static void show_program_handler(struct sigaction *old, const struct action *before)
 {
 	if (ctl_is_crash_handler((const void *)(uintptr_t)old->sa_sigaction))
 		*old = (struct sigaction){ .sa_handler = SIG_DFL };
 	if (old->sa_sigaction != trampoline)
 		return;
 	old->sa_sigaction =
-		(void (*)(int, siginfo_t *, void *))(uintptr_t)(before->user & ~WITH_INFO);
+		(void (*)(int, siginfo_t *, void *))(uintptr_t)(before->packed & ~WITH_INFO);
 	if (mode_controls())
 		old->sa_flags = before->flags;
-	if (!(before->user & WITH_INFO))
+	if (!(before->packed & WITH_INFO))
 		old->sa_flags &= ~SA_SIGINFO;
 }
 
@@ -289,7 +289,7 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 		a->mask = mine.sa_mask;
 		a->flags = mine.sa_flags;
 		mine.sa_flags = kernel_flags(number, mine.sa_flags);
-		__atomic_store_n(&a->user,
+		__atomic_store_n(&a->packed,
 				 (uint64_t)(uintptr_t)act->sa_sigaction |
 					 (act->sa_flags & SA_SIGINFO ? WITH_INFO : 0),
 				 __ATOMIC_RELEASE);
@@ -300,7 +300,7 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 	if (got != 0 && ours)
 		*a = before;
 	if (got == 0 && old)
-		show(old, &before);
+		show_program_handler(old, &before);
 	return got;
 }
 
@@ -312,7 +312,8 @@ SNARLRT_INTERPOSE int sigaction(int number, const struct sigaction *act, struct 
 	return install(number, act, old);
 }
 
-static __sighandler_t simple(int number, __sighandler_t handler, int flags, bool mask_itself)
+static __sighandler_t install_simple(int number, __sighandler_t handler, int flags,
+				     bool mask_itself)
 {
 	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
 
@@ -327,22 +328,22 @@ static __sighandler_t simple(int number, __sighandler_t handler, int flags, bool
 	return install(number, &act, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-#define BSD_FN(name)                                                                      \
-	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)         \
-	{                                                                                 \
-		int flags = sigismember(&interrupting, number) == 1 ? 0 : SA_RESTART;     \
-                                                                                          \
-		return simple(number, handler, flags, true);                              \
+#define BSD_FN(name)                                                                               \
+	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)                  \
+	{                                                                                          \
+		int flags = sigismember(&siginterrupted, number) == 1 ? 0 : SA_RESTART;            \
+                                                                                                   \
+		return install_simple(number, handler, flags, true);                               \
 	}
 
 BSD_FN(signal)
 BSD_FN(bsd_signal)
 BSD_FN(ssignal)
 
-#define SYSV_FN(name)                                                                     \
-	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)         \
-	{                                                                                 \
-		return simple(number, handler, SA_RESETHAND | SA_NODEFER, false);         \
+#define SYSV_FN(name)                                                                              \
+	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)                  \
+	{                                                                                          \
+		return install_simple(number, handler, SA_RESETHAND | SA_NODEFER, false);          \
 	}
 
 SYSV_FN(sysv_signal)
@@ -360,9 +361,9 @@ SNARLRT_INTERPOSE int siginterrupt(int number, int interrupt)
 		actions[number].flags |= interrupt ? 0 : SA_RESTART;
 	}
 	if (got == 0 && interrupt)
-		sigaddset(&interrupting, number);
+		sigaddset(&siginterrupted, number);
 	else if (got == 0)
-		sigdelset(&interrupting, number);
+		sigdelset(&siginterrupted, number);
 	return got;
 }
 
@@ -384,7 +385,7 @@ SNARLRT_INTERPOSE __sighandler_t sigset(int number, __sighandler_t handler)
 			return SIG_HOLD;
 		return install(number, NULL, &old) == 0 ? old.sa_handler : SIG_ERR;
 	}
-	old.sa_handler = simple(number, handler, 0, false);
+	old.sa_handler = install_simple(number, handler, 0, false);
 	if (old.sa_handler == SIG_ERR || sigprocmask(SIG_UNBLOCK, &set, &before) != 0)
 		return SIG_ERR;
 	return sigismember(&before, number) ? SIG_HOLD : old.sa_handler;

@@ -24,7 +24,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	return 0;
 }
 
-static int failed(int error)
+static int errno_result(int error)
 {
 	if (!error)
 		return 0;
@@ -47,7 +47,7 @@ SNARLRT_INTERPOSE int sigprocmask(int how, const sigset_t *restrict set, sigset_
 	if (likely(!ctl_on()))
 		return REAL(sigprocmask)(how, set, old);
 	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
-	return failed(change_mask(how, set, old));
+	return errno_result(change_mask(how, set, old));
 }
 
 SNARLRT_INTERPOSE int sigpending(sigset_t *set)
@@ -62,8 +62,8 @@ SNARLRT_INTERPOSE int sigpending(sigset_t *set)
 }
 
 /* To a thread, or with NULL to the process. One's own is handled before the call returns. */
-static int sends(struct ctl_thread *to, int number, int code, const union sigval *value,
-		 const void *pc)
+static int send_signal(struct ctl_thread *to, int number, int code, const union sigval *value,
+		       const void *pc)
 {
 	siginfo_t info = { .si_signo = number, .si_code = code };
 	int error;
@@ -80,8 +80,8 @@ static int sends(struct ctl_thread *to, int number, int code, const union sigval
 }
 
 /* Threads that ended are no error while their handles are valid. */
-static int sends_to(pthread_t handle, int number, int code, const union sigval *value,
-		    const void *pc)
+static int send_to_handle(pthread_t handle, int number, int code, const union sigval *value,
+			  const void *pc)
 {
 	struct ctl_thread *to = ctl_thread_find(handle);
 
@@ -91,7 +91,7 @@ static int sends_to(pthread_t handle, int number, int code, const union sigval *
 		ctl_point(SCHED_OP_OTHER, NULL, pc);
 		return number < 0 || number > 64 ? EINVAL : 0;
 	}
-	return sends(to, number, code, value, pc);
+	return send_signal(to, number, code, value, pc);
 }
 
 SNARLRT_INTERPOSE int raise(int number)
@@ -99,7 +99,7 @@ SNARLRT_INTERPOSE int raise(int number)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(raise)(number);
-	return failed(sends(ctl_self(), number, SI_TKILL, NULL, SNARLRT_PC()));
+	return errno_result(send_signal(ctl_self(), number, SI_TKILL, NULL, SNARLRT_PC()));
 }
 
 SNARLRT_INTERPOSE int pthread_kill(pthread_t thread, int number)
@@ -107,7 +107,7 @@ SNARLRT_INTERPOSE int pthread_kill(pthread_t thread, int number)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(pthread_kill)(thread, number);
-	return sends_to(thread, number, SI_TKILL, NULL, SNARLRT_PC());
+	return send_to_handle(thread, number, SI_TKILL, NULL, SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE int pthread_sigqueue(pthread_t thread, int number, const union sigval value)
@@ -115,21 +115,21 @@ SNARLRT_INTERPOSE int pthread_sigqueue(pthread_t thread, int number, const union
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(pthread_sigqueue)(thread, number, value);
-	return sends_to(thread, number, SI_QUEUE, &value, SNARLRT_PC());
+	return send_to_handle(thread, number, SI_QUEUE, &value, SNARLRT_PC());
 }
 
-static bool to_us(pid_t pid)
+static bool is_own_process(pid_t pid)
 {
 	return pid == (pid_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
 /* The parent of the run is snarl's: what the program sends it is not meant for that. */
-static bool to_snarl(pid_t pid)
+static bool reaches_snarl(pid_t pid)
 {
 	long parent = sys_call(SYS_getppid, 0, 0, 0);
 
-	return !ctl.private_child &&
-	       (pid == -1 || pid == (pid_t)parent || pid == -(pid_t)sys_call(SYS_getpgid, parent, 0, 0));
+	return !ctl.private_child && (pid == -1 || pid == (pid_t)parent ||
+				      pid == -(pid_t)sys_call(SYS_getpgid, parent, 0, 0));
 }
 
 SNARLRT_INTERPOSE int kill(pid_t pid, int number)
@@ -137,10 +137,10 @@ SNARLRT_INTERPOSE int kill(pid_t pid, int number)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(kill)(pid, number);
-	if (to_us(pid))
-		return failed(sends(NULL, number, SI_USER, NULL, SNARLRT_PC()));
+	if (is_own_process(pid))
+		return errno_result(send_signal(NULL, number, SI_USER, NULL, SNARLRT_PC()));
 	ctl_source_point(0, SNARLRT_PC());
-	if (to_snarl(pid))
+	if (reaches_snarl(pid))
 		return 0;
 	return REAL(kill)(pid, number);
 }
@@ -150,8 +150,8 @@ SNARLRT_INTERPOSE int sigqueue(pid_t pid, int number, const union sigval value)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(sigqueue)(pid, number, value);
-	if (to_us(pid))
-		return failed(sends(NULL, number, SI_QUEUE, &value, SNARLRT_PC()));
+	if (is_own_process(pid))
+		return errno_result(send_signal(NULL, number, SI_QUEUE, &value, SNARLRT_PC()));
 	ctl_source_point(0, SNARLRT_PC());
 	return REAL(sigqueue)(pid, number, value);
 }
@@ -160,10 +160,11 @@ SNARLRT_INTERPOSE int sigqueue(pid_t pid, int number, const union sigval value)
 SNARLRT_INTERPOSE int tgkill(pid_t pid, pid_t tid, int number)
 {
 	snarlrt_real_ready();
-	if (likely(!ctl_on()) || !to_us(pid))
+	if (likely(!ctl_on()) || !is_own_process(pid))
 		return REAL(tgkill)(pid, tid, number);
 	if (tid < pid || (uint32_t)(tid - pid) >= ctl.count ||
 	    ctl.threads[tid - pid]->state != CTL_LIVE)
-		return failed(ESRCH);
-	return failed(sends(ctl.threads[tid - pid], number, SI_TKILL, NULL, SNARLRT_PC()));
+		return errno_result(ESRCH);
+	return errno_result(
+		send_signal(ctl.threads[tid - pid], number, SI_TKILL, NULL, SNARLRT_PC()));
 }

@@ -14,9 +14,9 @@ SNARLRT_HIDDEN int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *a
 					 void *(*routine)(void *), void *arg, const void *pc);
 
 /* Around a fork, so that the child finds nothing half done. */
-SNARLRT_HIDDEN void snarlrt_birth_fork(bool begin);
+SNARLRT_HIDDEN void snarlrt_thread_create_fork(bool begin);
 
 /* async_cancel.c: cancellation is a signal too, and must wait like any other. */
-SNARLRT_HIDDEN void snarlrt_cancel_guard(void);
+SNARLRT_HIDDEN void snarlrt_cancel_prepare(void);
 
 #endif
