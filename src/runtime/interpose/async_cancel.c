@@ -1,10 +1,14 @@
 /*
- * Asynchronous cancellation: libc sends a signal whose handler unwinds the stack
- * at once. Inside the runtime that would leave locks held and a ring torn, so
- * our handler goes in front of libc's and puts it off like any other signal.
+ * Asynchronous cancellation while a mode records.
  *
- * libc installs its handler in the first pthread_cancel() and sends at once. To be
- * there before, a thread made for nothing else is cancelled first.
+ * libc cancels a thread asynchronously by a signal whose handler unwinds the stack at once. Inside
+ * the runtime that would leave locks held and a ring half written. snarlrt_cancel_prepare()
+ * therefore replaces libc's handler by one that defers the signal (core/deferred_signals.h) or
+ * calls libc's.
+ *
+ * libc installs its handler in the first pthread_cancel() and sends the signal in the same call. To
+ * replace the handler before that, the runtime first cancels a thread that it creates for this
+ * purpose.
  */
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/lock.h"
@@ -12,9 +16,9 @@
 #include "runtime/interpose/call.h"
 #include "runtime/interpose/thread_create.h"
 
-#define CANCEL_SIGNAL 32	/* libc's own; its sigaction() refuses it */
+#define CANCEL_SIGNAL 32	/* SIGCANCEL of libc, whose sigaction() refuses it */
 
-/* As the kernel has it. */
+/* The kernel's struct sigaction; libc's has another layout. */
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	uint64_t flags;
@@ -34,13 +38,16 @@ static void on_cancel(int number, siginfo_t *info, void *context)
 
 static void *wait_until_cancelled(void *done)
 {
-	/* Not to be cancelled, only to be marked. */
+	/* A system call of the runtime is no cancellation point: the thread ends by returning. */
 	while (__atomic_load_n((uint32_t *)done, __ATOMIC_ACQUIRE) == 0)
 		sys_call6(SYS_futex, (long)done, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
 	return NULL;
 }
 
-/* If no thread can be had, the program's own call does it, and the next one guards. */
+/*
+ * Makes libc install its handler. If no thread can be created, nothing happens: the program's own
+ * pthread_cancel() installs it, and the next one finds it here.
+ */
 static void make_libc_install_handler(void)
 {
 	uint32_t done = 0;

@@ -1,7 +1,9 @@
 /*
- * <threads.h>: the same events as pthread's, with TRACE_C11. (call_once is
- * beside pthread_once.) libc's own versions call its inner functions, never
- * the interposed ones, so nothing is noted twice.
+ * <threads.h>: threads, mutexes and conditions of C11.
+ *
+ * Events are those of the pthread functions, with the detail TRACE_C11. glibc's functions call its
+ * internal ones and not the interposed pthread functions, so no event is noted twice. call_once()
+ * is in pthread_once.c.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
@@ -9,7 +11,7 @@
 #include "runtime/interpose/thread_create.h"
 #include "runtime/record/thread.h"
 
-/* To the errno of the same meaning. */
+/* Returns the errno that stands for a result of <threads.h> in the trace (abi/trace_format.h). */
 static int errno_of(int c11)
 {
 	switch (c11) {
@@ -32,7 +34,7 @@ static int c11_of(int error)
 	}
 }
 
-/* libc's are the same underneath. */
+/* In glibc mtx_t and cnd_t have the layout of pthread_mutex_t and pthread_cond_t. */
 static inline pthread_mutex_t *mutex_of(mtx_t *mutex)
 {
 	return (pthread_mutex_t *)(void *)mutex;
@@ -44,8 +46,8 @@ static inline pthread_cond_t *cond_of(cnd_t *cond)
 }
 
 /*
- * thrd_t is pthread_t, and thrd_join keeps only the int half of what the start
- * routine left in the result register, so the routine can be passed as it is.
+ * thrd_t is pthread_t. thrd_join() keeps only the low 32 bits of the result register, so
+ * pthread_create() can call a routine that returns int.
  */
 SNARLRT_INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
@@ -88,7 +90,7 @@ SNARLRT_INTERPOSE int thrd_join(thrd_t thread, int *value)
 	return got;
 }
 
-/* The id is asked for before: a detached thread's handle may be used again at once. */
+/* Looks the id up first: once detached, the thread may end, and its handle may become another's. */
 SNARLRT_INTERPOSE int thrd_detach(thrd_t thread)
 {
 	uint32_t id = snarlrt_handle_get(thread);

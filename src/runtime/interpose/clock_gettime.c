@@ -1,9 +1,11 @@
 /*
- * Clocks and the alarm under control: virtual (control_time.c). In every other mode
- * the calls go through and nothing is noted.
+ * Clocks, alarm() and interval timers.
  *
- * Reading a clock is a point: what it shows depends on who ran before, and a loop
- * that waits for a time gets there.
+ * In mode control they show virtual time (control/model/virtual_time.c). In other modes the real
+ * functions are called and nothing is noted.
+ *
+ * Reading a clock is a scheduling point: its value depends on which threads ran before, and a loop
+ * that polls the clock must let virtual time pass.
  */
 #include <sys/time.h>
 
@@ -95,7 +97,7 @@ static void itimer_fill(struct itimerval *out, uint64_t left, uint64_t every)
 		out->it_value.tv_usec = 1;
 }
 
-/* Timers of work done (ITIMER_VIRTUAL, ITIMER_PROF) stay real. */
+/* Timers of CPU time (ITIMER_VIRTUAL, ITIMER_PROF) stay real. */
 SNARLRT_INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
 				struct itimerval *restrict old)
 {

@@ -1,10 +1,10 @@
 /*
- * The guards of C++ local statics (Itanium C++ ABI 3.3.3).
+ * Guards of C++ local statics (Itanium C++ ABI 3.3.3).
  *
- * These are whole, not wrappers: a C program may load its first C++ library at
- * any time, and in a static link a wrapper would find nothing behind it. The
- * word is laid out as libstdc++ does, so that a library which keeps a hidden
- * copy of its own can share a guard with us. Byte 0 is all the compiler looks at.
+ * These functions implement the guard instead of calling the C++ library's. A C program may load
+ * its first C++ library at any time, and in a static link there might be no real function to wrap.
+ * The word has the layout of libstdc++, so that a library with a hidden copy of libstdc++ can share
+ * a guard with this file. Compiled code tests only byte 0.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/sys.h"
@@ -14,14 +14,14 @@
 #include <linux/futex.h>
 
 #define GUARD_DONE 0x00001u
-#define GUARD_PENDING 0x00100u	/* somebody initialises */
-#define GUARD_WAITING 0x10000u	/* and somebody sleeps until that is over */
+#define GUARD_PENDING 0x00100u	/* a thread runs the initialiser */
+#define GUARD_WAITING 0x10000u	/* other threads sleep until it has finished */
 
 int __cxa_guard_acquire(uint64_t *guard);
 void __cxa_guard_release(uint64_t *guard);
 void __cxa_guard_abort(uint64_t *guard);
 
-/* True if the caller is to initialise. Pairs with the exchange in settle(). */
+/* True if the caller must run the initialiser. Pairs with the exchange in guard_finish(). */
 static bool guard_acquire(uint32_t *word, const void *pc)
 {
 	bool waited = false;
@@ -77,7 +77,7 @@ SNARLRT_INTERPOSE void __cxa_guard_release(uint64_t *guard)
 	guard_finish((uint32_t *)guard, GUARD_DONE);
 }
 
-/* The initialiser threw. */
+/* Called when the initialiser threw an exception. */
 SNARLRT_INTERPOSE void __cxa_guard_abort(uint64_t *guard)
 {
 	if (ctl_on()) {

@@ -1,10 +1,9 @@
 /*
- * exec: the image goes, and with it all that is not in the trace yet, so it is
- * written out before. If the call comes back, EXEC is noted once more with the
- * error.
+ * exec: the process's memory is about to disappear, so events that are not in the trace yet are
+ * written out first. If the real function returns, EXEC is noted again with the error.
  *
- * Under control the new image is on its own: it finds mode=off in its environment
- * (interpose_process.c), and the thread's mask of signals made real.
+ * In mode control the new program runs in mode off (snarlrt_environ_mode_off() in fork_exit.c), and
+ * the thread's virtual signal mask becomes its real one.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/deferred_signals.h"
@@ -52,14 +51,16 @@ EXEC_FN(execveat,
 
 static size_t count_args(va_list args)
 {
-	size_t n = 1;	/* the first, which is named */
+	size_t n = 1;	/* `arg`, the named argument */
 
 	while (va_arg(args, char *))
 		n++;
 	return n;
 }
 
-/* The list becomes an array on the stack, as in libc. `with_env`: envp follows the NULL. */
+/*
+ * Turns the arguments into an array on the stack, as libc does. `with_env`: envp follows the NULL.
+ */
 #define EXECL_FN(name, real, with_env)                                                             \
 	SNARLRT_INTERPOSE int name(const char *path, const char *arg, ...)                         \
 	{                                                                                          \

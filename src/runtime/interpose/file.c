@@ -1,17 +1,17 @@
 /*
- * Calls on files that may block: opening (a FIFO waits for its other end),
- * closing, writing back, locking.
+ * Calls on files that may block: opening (a FIFO waits for its other end), closing, syncing,
+ * locking.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/interpose/call.h"
 
-/* libc reads the mode only where one is meant; so do we. */
+/* Reads the mode only if the flags demand one, as libc does. */
 static mode_t open_mode(int flags, va_list args)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
 }
 
-/* `at`: the directory, as openat() has it. */
+/* `at`: the directory for openat() */
 #define OPEN_FN(name, at, params, args)                                                   \
 	SNARLRT_INTERPOSE int name params                                                 \
 	{                                                                                 \
@@ -27,7 +27,7 @@ static mode_t open_mode(int flags, va_list args)
 					REAL(name) args);                                 \
 	}
 
-/* One that says how to open without a mode. */
+/* For functions without a variable argument; `flags` and `mode` are what open() would get. */
 #define OPEN_2_FN(name, at, flags, mode, params, args)                                    \
 	SNARLRT_INTERPOSE int name params                                                 \
 	{                                                                                 \
@@ -64,8 +64,8 @@ SIMPLE_FN(fdatasync, TRACE_CALL_FSYNC, fd, (int fd), (fd))
 SIMPLE_FN(msync, TRACE_CALL_FSYNC, SNARLRT_NO_FD, (void *p, size_t size, int flags),
 	  (p, size, flags))
 /*
- * Locks are tried under control: `impatient` are the arguments that make the call
- * return at once.
+ * Calls `real`, which may block if `blocks`. In mode control it calls `nonblocking` instead, the
+ * same function with arguments that make it fail at once, and tries again until the lock is free.
  */
 #define LOCK(c, blocks, real, nonblocking)                                                         \
 	({                                                                                         \
@@ -99,7 +99,7 @@ SNARLRT_INTERPOSE int flock(int fd, int operation)
 LOCKF_FN(lockf, off_t)
 LOCKF_FN(lockf64, off64_t)
 
-/* The third argument is an int, a pointer or absent: a register that we hand on. */
+/* The third argument is an int, a pointer or missing: it is passed on as the register holds it. */
 #define FCNTL_FN(name)                                                                    \
 	SNARLRT_INTERPOSE int name(int fd, int command, ...)                              \
 	{                                                                                 \

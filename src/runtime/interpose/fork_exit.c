@@ -1,19 +1,18 @@
 /*
- * Processes: their making and their end.
+ * Start and end of processes: fork, vfork, clone, posix_spawn, system, popen; exit, abort.
  *
- * fork: the child's runtime must be its own before anything instrumented runs
- * in it, atfork and signal handlers included; so handlers of ours are registered
- * before all others (snarlrt_process_init), which makes them the last to prepare
- * and the first afterwards. They also serve the forks inside libc (daemon,
- * forkpty). _Fork, clone and the bare system calls run none.
+ * fork: in the child, the runtime must have its own trace and threads before instrumented code runs
+ * there, including atfork and signal handlers. snarlrt_process_init() therefore registers atfork
+ * handlers before the program can. They run last before the fork and first after it. They also
+ * serve forks inside libc (daemon, forkpty). _Fork, clone and raw system calls run no atfork
+ * handlers: here these functions call the same code.
  *
- * vfork: the child borrows the parent's memory and its thread until it execs or
- * exits. Recording what it does as the parent's would be wrong, and so would
- * be a second process writing the parent's ring; so the thread records nothing
- * meanwhile (tail_x86_64.S calls vfork_before and vfork_after).
+ * vfork: the child borrows the parent's memory and thread until it execs or exits. Its events are
+ * not the parent's, and two processes must not write one ring. So the thread records nothing
+ * meanwhile: tail_call_x86_64.S calls snarlrt_vfork_before and snarlrt_vfork_after.
  *
- * Under control making a process is a point. The child of a fork goes on alone and
- * is not part of the run that is watched; another image is not controlled at all.
+ * In mode control, starting a process is a scheduling point. The child of a fork runs on its own
+ * and is no part of the run; another program runs in mode off.
  */
 #include <sched.h>
 
@@ -34,7 +33,7 @@ __thread bool snarlrt_vforked;
 
 static bool registered;
 static int quick_status;
-static __thread unsigned forking;	/* in a static program fork() ends in our _Fork() */
+static __thread unsigned forking;	/* fork() calls under way; some call _Fork() below */
 static __thread bool fork_prepared;
 static __thread uint64_t fork_mask;
 
@@ -44,14 +43,14 @@ bool snarlrt_own_process(void)
 	       snarlrt.live->pid == (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
-/* The other threads of the runtime are stopped where they hold nothing that the child needs. */
+/* Takes the locks of the runtime, so that the child finds consistent data and free locks. */
 static void fork_prepare(void)
 {
 	struct snarlrt_thread *self;
 
 	if (mode_is_off() || fork_prepared)
 		return;
-	self = snarlrt_enter();		/* a stranger gets its name now: the child needs one */
+	self = snarlrt_enter();		/* attaches a foreign thread now */
 	if (self)
 		snarlrt_leave(self);
 	fork_mask = snarlrt_signals_block();
@@ -94,7 +93,10 @@ static void fork_child(void)
 	fork_done(true);
 }
 
-/* As at_quick_exit() registers it: that one is linked statically, and would be seen as ours. */
+/*
+ * A handler for __cxa_at_quick_exit(). at_quick_exit() is linked statically, and would show as a
+ * symbol of the runtime.
+ */
 static void finish_at_quick_exit(void *unused)
 {
 	(void)unused;
@@ -103,8 +105,8 @@ static void finish_at_quick_exit(void *unused)
 }
 
 /*
- * What this process starts is not to be controlled: the environment, in which they
- * would find our options, says so from the first of them on. The new text is shorter.
+ * Changes SNARL_OPTIONS in the environment to mode=off, so that programs which this process starts
+ * are not controlled. The new text is not longer than the old one.
  */
 void snarlrt_environ_mode_off(void)
 {
@@ -166,7 +168,7 @@ SNARLRT_INTERPOSE pid_t _Fork(void)
 	return forking ? pid : note_fork(pid, SNARLRT_PC());
 }
 
-/* syscall(): no libc state is told of the child, but ours has to be. */
+/* syscall(): libc does not learn of the child, but the runtime must. */
 long snarlrt_fork_syscall(long number, const long *v, const void *pc)
 {
 	long pid;
@@ -195,7 +197,10 @@ static int clone_main(void *v)
 	return status;
 }
 
-/* One that shares our memory runs on our thread's variables: nothing can be done for it. */
+/*
+ * With CLONE_VM the child shares thread-local storage with its parent. The runtime cannot tell the
+ * two apart, so it does not prepare anything.
+ */
 SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
 {
 	struct clone_start c = { start, arg };
@@ -219,7 +224,7 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 
 static __thread struct {
 	struct snarlrt_tls tls;
-	unsigned depth;		/* a child may vfork again */
+	unsigned depth;		/* vforks under way: a child may vfork again */
 } vfork_saved;
 
 SNARLRT_HIDDEN void snarlrt_vfork_before(void);
@@ -239,7 +244,7 @@ void snarlrt_vfork_before(void)
 	};
 }
 
-/* In the parent, or when there is no child. */
+/* Called in the parent after the child's exec or exit, and if vfork failed. */
 long snarlrt_vfork_after(long got, const void *pc)
 {
 	if (--vfork_saved.depth == 0) {
@@ -263,7 +268,7 @@ SNARLRT_INTERPOSE int posix_spawn(pid_t *pid, const char *path,
 
 	snarlrt_real_ready();
 	before_new_process(SNARLRT_PC());
-	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
+	snarlrt_hide();		/* the child shares this memory, and may call interposers */
 	error = REAL(posix_spawn)(&child, path, actions, attr, argv, envp);
 	snarlrt_unhide();
 	if (error == 0)
@@ -283,7 +288,7 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 
 	snarlrt_real_ready();
 	before_new_process(SNARLRT_PC());
-	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
+	snarlrt_hide();		/* the child shares this memory, and may call interposers */
 	error = REAL(posix_spawnp)(&child, file, actions, attr, argv, envp);
 	snarlrt_unhide();
 	if (error == 0)
@@ -294,8 +299,8 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 }
 
 /*
- * Under control the shell is waited for like any other child, so that the other
- * threads go on. (libc's ignores SIGINT and SIGQUIT meanwhile; nobody sends them here.)
+ * In mode control, waiting for the shell is a model's wait, as for any child, so that other threads
+ * run meanwhile. Unlike libc, it does not ignore SIGINT and SIGQUIT while it waits.
  */
 static int system_controlled(const char *command, const void *pc)
 {
@@ -323,7 +328,10 @@ SNARLRT_INTERPOSE int system(const char *command)
 	return system_controlled(command, SNARLRT_PC());
 }
 
-/* Nothing waits here but for the child's end, in pclose(): then everybody does. */
+/*
+ * popen() and pclose() are scheduling points. pclose() blocks in libc until the child ends, and all
+ * threads with it.
+ */
 SNARLRT_INTERPOSE FILE *popen(const char *command, const char *mode)
 {
 	snarlrt_real_ready();
@@ -338,7 +346,7 @@ SNARLRT_INTERPOSE int pclose(FILE *f)
 	return REAL(pclose)(f);
 }
 
-/* Once: in a static program exit() ends in our _exit(). */
+/* Notes EXIT at most once: in a static program exit() ends in this file's _exit(). */
 static void note_exit(int status, const void *pc)
 {
 	snarlrt_real_ready();
@@ -348,7 +356,7 @@ static void note_exit(int status, const void *pc)
 	snarlrt_exit_noted = true;
 }
 
-/* What is still to be written is written by a handler that runs last of all. */
+/* The rest of the trace is written by process/init.c's exit handler, which runs last. */
 SNARLRT_INTERPOSE void exit(int status)
 {
 	ctl_exit_begins();
@@ -384,7 +392,10 @@ SNARLRT_INTERPOSE void quick_exit(int status)
 	__builtin_unreachable();
 }
 
-/* A handler may still leave by longjmp; and what is in live memory is not lost. */
+/*
+ * Does not finish the trace: a handler of SIGABRT may leave by longjmp, and the tool finds the last
+ * events in live memory.
+ */
 SNARLRT_INTERPOSE void abort(void)
 {
 	snarlrt_real_ready();

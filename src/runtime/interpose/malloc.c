@@ -1,23 +1,22 @@
 /*
  * malloc and its family.
  *
- * A block's life in the trace is MALLOC, noted once the program owns it, to
- * FREE, noted while it still does; so a later owner of the same address always
- * comes after. The owners of its memory are forgotten at both ends.
+ * MALLOC is noted when the program owns the block, FREE while it still does. So the MALLOC of a
+ * later owner of the same address always follows the FREE. At both, the shadow forgets which
+ * threads accessed the memory.
  *
- * realloc is a FREE of the old block and a MALLOC of the new one, even if it
- * stays in place. The FREE cannot wait for the real call: once that has moved
- * the block, another thread may have got the old address and be noting it. If
- * the call fails, the old block is noted as allocated again, with the size it can
- * hold, since nobody remembers what was asked for.
+ * realloc is a FREE of the old block and a MALLOC of the new one, even if the block stays in place.
+ * The FREE is noted before the real call: afterwards another thread may have got the old address
+ * and note that. If the call fails, the old block is noted as allocated again, with its usable
+ * size, since the requested one is not stored.
  *
- * Before the real functions are known (ld.so allocates, and so does the look-up
- * itself) memory comes from a small static arena whose blocks are never reused;
- * free() knows them by their address.
+ * ld.so allocates before the real functions are known, and so does the look-up of these. Such
+ * requests are served from a small static buffer whose blocks are never reused; free() recognises
+ * them by their address.
  *
- * Under control all memory is control_heap.c's, which notes events itself. Of
- * blocks that libc gave out before the mode was known, free() takes any in libc's
- * first heap, the one behind the program's data.
+ * In mode control all blocks come from control/heap, which notes its own events. libc allocated
+ * some blocks before the mode was set. For these, free() accepts any address in libc's first heap,
+ * the one behind the program's data (brk).
  */
 #include <limits.h>
 
@@ -35,7 +34,7 @@ __thread const void *snarlrt_heap_pc;
 static char early[EARLY_BYTES] SNARLRT_BIG __attribute__((aligned(EARLY_ALIGN)));
 static size_t early_used;
 
-/* Each block has its size in the 16 bytes before it. */
+/* The 16 bytes before a block hold its size. */
 static void *early_alloc(size_t size, size_t align)
 {
 	size_t at = early_used + EARLY_ALIGN;
@@ -94,7 +93,10 @@ static inline bool controlled(void)
 	return unlikely(mode_controls());
 }
 
-/* Under control, or a block from there (a process may end control before it ends). */
+/*
+ * True in mode control, and for a block of its heap: a process may leave mode control before it
+ * ends.
+ */
 static inline bool controlled_block(const void *p)
 {
 	return unlikely(mode_controls() || ctl_heap_has(p));
@@ -145,7 +147,7 @@ static void *controlled_realloc(void *p, size_t size, const void *pc)
 	return to;
 }
 
-/* Like libc, it takes the next power of two for what is none. */
+/* Rounds `align` up to a power of two, as libc does. */
 static void *controlled_aligned(size_t align, size_t size, const void *pc)
 {
 	size_t power = sizeof(void *);
@@ -184,7 +186,7 @@ SNARLRT_INTERPOSE void *calloc(size_t count, size_t size)
 		return ctl_heap_alloc(too_big ? SIZE_MAX : total, 0, true, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
 	if (!snarlrt_real_found(REAL(calloc)))
-		return too_big ? NULL : early_alloc(total, 0);	/* never used before: zero */
+		return too_big ? NULL : early_alloc(total, 0);	/* never used before, hence zero */
 	p = REAL(calloc)(count, size);
 	if (snarlrt_wants_events())
 		note_malloc(p, too_big ? SIZE_MAX : total, SNARLRT_PC());
@@ -207,7 +209,7 @@ SNARLRT_INTERPOSE void free(void *p)
 	REAL(free)(p);
 }
 
-/* An early block moves to the real heap as soon as there is one. */
+/* Moves an early block to the real heap, if that is known. */
 static void *early_realloc(void *p, size_t size, const void *pc)
 {
 	size_t keep = early_size(p) < size ? early_size(p) : size;
@@ -251,7 +253,7 @@ static void *do_realloc(void *p, size_t size, const void *pc)
 		snarlrt_note(TRACE_MALLOC, 0, p, room, 0, caller(pc));
 		errno = saved;
 	}
-	/* realloc(p, 0) is free(p). */
+	/* realloc(p, 0) is free(p): no MALLOC */
 	if (to || !p || size != 0)
 		note_malloc(to, size, pc);
 	return to;
@@ -275,7 +277,7 @@ SNARLRT_INTERPOSE void *reallocarray(void *p, size_t count, size_t size)
 	return do_realloc(p, total, SNARLRT_PC());
 }
 
-/* One stamp for those with an alignment. */
+/* Stamps functions that take an alignment. */
 #define ALIGNED(name)                                                                              \
 	SNARLRT_INTERPOSE void *name(size_t align, size_t size)                                    \
 	{                                                                                          \
@@ -338,7 +340,7 @@ static void *controlled_pages(size_t size, size_t unit, const void *pc)
 	return ctl_heap_alloc(size + rest < size ? SIZE_MAX : size + rest, 4096, false, pc);
 }
 
-/* room: of the last page, pvalloc gives all. */
+/* Stamps functions that return whole pages. `unit`: to which the size is rounded up. */
 #define PAGED(name, unit)                                                                          \
 	SNARLRT_INTERPOSE void *name(size_t size)                                                  \
 	{                                                                                          \

@@ -1,10 +1,10 @@
 /*
- * mem* and the b* they replaced: what they read and write, noted before they
- * do it, as the compilers' own hooks are.
+ * Functions on memory: mem*, b*, wmem*. The ranges that they read and write are noted before the
+ * real call, as hooks of accesses are.
  *
- * These run before anything else in a process, even before our own relocations
- * are done, so they look nothing up: without the real function a loop does.
- * Nobody watching costs a test and a jump.
+ * Some run before all else in the process, even before the runtime is relocated. These do not look
+ * up real functions; as long as there is none, they use a loop. When no events are wanted they cost
+ * a test and a jump.
  */
 #include "runtime/hooks/entry.h"
 #include "runtime/interpose/call.h"
@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b, size_t n)
 	return 0;
 }
 
-/* Never inlined, so that the other way through an interposer is a plain jump. */
+/* Not inlined, so that the path without events stays free of a stack frame. */
 static NOINLINE void *note_copy(void *to, const void *from, size_t n,
 			      const void *pc)
 {
@@ -62,8 +62,9 @@ static NOINLINE void *note_fill(void *to, size_t n, const void *pc)
 }
 
 /*
- * So few bytes are read, then written, as in code where they are no call (wrap/hooks/small_copies.c): under control others
- * may come between.
+ * Copies 1, 2, 4, 8 or 16 bytes as a read followed by a write, so that in mode control another
+ * thread may run in between. Copies that the compiler inlined do the same
+ * (wrap/hooks/small_copies.c).
  */
 static NOINLINE void *copy_in_steps(void *to, const void *from, size_t n, const void *pc)
 {
@@ -168,7 +169,7 @@ SNARLRT_INTERPOSE void explicit_bzero(void *to, size_t n)
 		REAL(explicit_bzero)(to, n);
 }
 
-/* The bytes up to the first that differs, it included. */
+/* Notes reads up to and including the first byte that differs. */
 static void note_compared(const void *a, const void *b, size_t n, const void *pc)
 {
 	const unsigned char *x = a, *y = b;
@@ -243,7 +244,7 @@ SNARLRT_INTERPOSE void *memmem(const void *s, size_t n, const void *what, size_t
 	return (void *)hit;
 }
 
-/* What clang makes of struct copies and the like. */
+/* clang calls these for copies of structs and the like. */
 void *__tsan_memcpy(void *to, const void *from, size_t n);
 void *__tsan_memmove(void *to, const void *from, size_t n);
 void *__tsan_memset(void *to, int c, size_t n);
@@ -270,7 +271,7 @@ SNARLRT_INTERPOSE void *__tsan_memset(void *to, int c, size_t n)
 	return snarlrt_real_found(REAL(memset)) ? REAL(memset)(to, c, n) : fill(to, c, n);
 }
 
-/* The forms that _FORTIFY_SOURCE calls: the real ones check `room` and abort. */
+/* _FORTIFY_SOURCE calls these: the real functions check `room` and abort. */
 SNARLRT_INTERPOSE void *__memcpy_chk(void *to, const void *from, size_t n, size_t room)
 {
 	snarlrt_real_ready();

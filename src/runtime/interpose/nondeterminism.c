@@ -1,10 +1,10 @@
 /*
- * Sources of numbers that differ from run to run, made to repeat under control.
+ * Functions whose results differ from run to run. In mode control they repeat.
  *
- * Random bytes (getrandom, getentropy, arc4random) come from a generator with a fixed
- * seed. gettid() gives the process's id plus the thread's number, the same with
- * either back end. getpid() stays real: other processes know us by it. Real are
- * also /dev/urandom, bare system calls, and the CPU's own random instructions.
+ * getrandom, getentropy and arc4random return bytes of a generator with a fixed seed. gettid()
+ * returns the process's id plus the thread's number, the same with both back ends. getpid() stays
+ * real, since other processes use it. Also real are /dev/urandom, raw system calls and the
+ * processor's random instructions.
  */
 #include <sys/random.h>
 

@@ -1,10 +1,10 @@
 /*
- * Waiting for something to happen: descriptors, children, signals.
+ * Calls that wait for events: of descriptors, of child processes, of signals.
  */
 #include "runtime/control/model/poll.h"
 #include "runtime/interpose/call.h"
 
-/* The kernel reads the array and writes the answers into it. */
+/* The kernel reads the whole array and writes the answers into it. */
 static inline void note_pollfds(struct snarlrt_call *c, const struct pollfd *fds, nfds_t n)
 {
 	if (c->open)
@@ -18,7 +18,10 @@ static inline int leave_poll(struct snarlrt_call *c, struct pollfd *fds, nfds_t 
 	return (int)snarlrt_call_leave(c, got);
 }
 
-/* `deadline` and `set` are for control: its virtual time, the mask meanwhile (or NULL). */
+/*
+ * `deadline` (in virtual time) and `set` (the signal mask during the call, or NULL) are for mode
+ * control.
+ */
 #define POLL_FN(name, deadline, set, params, args)                                                 \
 	SNARLRT_INTERPOSE int name params                                                          \
 	{                                                                                          \
@@ -100,7 +103,7 @@ EPOLL_FN(epoll_pwait2, ctl_deadline_in(timeout), mask,
 	  const sigset_t *mask),
 	 (fd, events, max, timeout, mask))
 
-/* `type`, `id`, `flags`: which child, as waitid() has it. */
+/* `type`, `id`, `flags`: arguments with which waitid() would wait for the same children. */
 #define WAIT_FN(name, out, type, id, flags, params, args)                                 \
 	SNARLRT_INTERPOSE pid_t name params                                               \
 	{                                                                                 \

@@ -1,5 +1,8 @@
 /*
- * pthread_create and the rest of a thread's life.
+ * Life of threads: creation, join, detach, exit, cancellation.
+ *
+ * pthread_create() passes its arguments to thread_main() in a struct start_args. The new thread
+ * copies it, gives itself its id (thread_begin) and calls the program's routine.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +20,7 @@ struct start_args {
 	void *(*routine)(void *);
 	void *arg;
 	struct mode_thread thread;
-	bool masked;		/* all signals are blocked until it is attached, then: */
+	bool masked;		/* starts with all signals blocked, then sets: */
 	uint64_t mask;
 	struct start_args *next_free;
 };
@@ -66,8 +69,9 @@ static void *thread_main(void *v)
 }
 
 /*
- * A handler that runs before the thread has its name would make it a stranger. So
- * it is born with all signals blocked, unless its attributes say what is to be blocked.
+ * A signal handler that ran in a new thread before thread_begin would attach it as one that
+ * pthread_create did not make. Threads therefore start with all signals blocked, unless `attr` has
+ * a signal mask.
  */
 static bool inherits_mask(const pthread_attr_t *attr)
 {
@@ -102,7 +106,7 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	start->routine = routine;
 	start->arg = arg;
 	id = snarlrt_thread_new_id();
-	/* The child's start must be later than this, so it is noted before. */
+	/* Noted before the real call, so that the new thread's first event is later. */
 	snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, 0, pc);
 	start->thread = (struct mode_thread){
 		.id = id,
@@ -123,7 +127,10 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 		snarlrt_signals_set(mask);
 		return error;
 	}
-	/* It may be joined before it ran; from now on b is the child's. */
+	/*
+	 * Set here too: the thread may be joined before it ran. From the real call on, the new
+	 * thread owns `start`.
+	 */
 	snarlrt_handle_set((uintptr_t)*out, id);
 	if (tls->self)
 		tls->self->children++;
@@ -143,7 +150,10 @@ static void join_end(void *unused)
 	snarlrt_wait_end();
 }
 
-/* Joining is a cancellation point; afterwards the handle may be another thread's. */
+/*
+ * The id is looked up first: after the join, the handle may belong to another thread. `call` is a
+ * cancellation point.
+ */
 #define JOIN(call)                                                                                 \
 	do {                                                                                       \
 		uint32_t id = snarlrt_handle_get((uintptr_t)thread);                               \
@@ -226,7 +236,7 @@ SNARLRT_INTERPOSE void pthread_exit(void *result)
 	__builtin_unreachable();
 }
 
-/* Under control cancellation is ours, and so is its state. */
+/* In mode control the runtime implements cancellation, including its state and type. */
 SNARLRT_INTERPOSE int pthread_setcancelstate(int state, int *old)
 {
 	struct ctl_thread *t = ctl_self();

@@ -1,17 +1,18 @@
 /*
- * pthread_mutex_*. A lock is noted once held, an unlock while still held;
- * format.h says what happens if an unlock fails after all.
+ * pthread_mutex_*. LOCK is noted while the mutex is held, UNLOCK before it is released.
+ * abi/trace_format.h ("Results") says what follows if an unlock fails.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
 #include "runtime/record/mutex_clock.h"
 
 /*
- * Looks before a thread sleeps, half a microsecond at most. What is noted makes critical sections longer, so that threads meet more often than
- * they would; to sleep and be woken costs ten times as much.
+ * How often a thread looks at a taken mutex before it sleeps; together half a microsecond. Noting
+ * events makes critical sections longer, so threads meet more often than without snarl. Sleeping
+ * and waking up costs ten times as much.
  */
 #define SPINS 10
-#define KIND_NORMAL 0	/* kind of a mutex for one process, neither recursive nor checked */
+#define KIND_NORMAL 0	/* __data.__kind of a plain private mutex */
 
 static uint64_t type_of(const pthread_mutexattr_t *attr)
 {
@@ -61,8 +62,8 @@ static __attribute__((noinline)) int note_locked(pthread_mutex_t *mutex, int res
 }
 
 /*
- * Not tried first to save the two calls: glibc's trylock of a robust mutex that
- * is not recoverable leaves it locked.
+ * Locks in any mode. It does not try pthread_mutex_trylock() first to save the two wait calls:
+ * glibc's leaves a robust mutex locked that is not recoverable.
  */
 static __attribute__((noinline)) int lock_slow(pthread_mutex_t *mutex, const void *pc)
 {
@@ -77,7 +78,9 @@ static __attribute__((noinline)) int lock_slow(pthread_mutex_t *mutex, const voi
 	return note_locked(mutex, result, pc);
 }
 
-/* A mutex of the simplest sort that is taken may be free soon. Only a hint: what is read may be out of date. */
+/*
+ * Waits a short time for a normal mutex to become free. Only a hint: the values read may be stale.
+ */
 static void spin_before_sleep(const pthread_mutex_t *mutex)
 {
 	if (__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) != KIND_NORMAL)
@@ -87,7 +90,10 @@ static void spin_before_sleep(const pthread_mutex_t *mutex)
 		sys_pause();
 }
 
-/* As lock_any(), where nothing is special. A handler may fork while the thread waits: the thread is asked for again. */
+/*
+ * Locks in mode record, without calls of the mode's functions. While the thread waits, a signal
+ * handler may fork and replace the thread's state, so __snarl_tls.self is read again afterwards.
+ */
 static __attribute__((noinline)) int lock_fast(pthread_mutex_t *mutex, const void *pc)
 {
 	int result;
@@ -105,7 +111,10 @@ static __attribute__((noinline)) int lock_fast(pthread_mutex_t *mutex, const voi
 	return 0;
 }
 
-/* Asleep, a program calls this one and the unlock most: all else is out of line, so that to pass on takes no frame. */
+/*
+ * Programs call this and pthread_mutex_unlock most. All but the test for mode off is out of line,
+ * so that the jump to the real function needs no stack frame.
+ */
 SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	return snarlrt_off() ? REAL(pthread_mutex_lock)(mutex) : lock_fast(mutex, SNARLRT_PC());

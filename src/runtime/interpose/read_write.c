@@ -1,9 +1,9 @@
 /*
- * read, write and their relatives on descriptors.
+ * read, write and related calls on descriptors.
  *
- * What a read brought is noted as a write of the buffer after the call, as far
- * as it was filled; what a write takes is noted as a read of the buffer before.
- * Bytes that went out are an OUTPUT between the two ends of the call.
+ * A read notes a write of the buffer after the call, as far as it was filled. A write notes a read
+ * of the buffer before the call, and after it OUTPUT with the number of bytes written. Both are
+ * between CALL_ENTER and CALL_LEAVE.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/interpose/call.h"
@@ -89,7 +89,9 @@ READV_FN(readv, (int fd, const struct iovec *v, int count), (fd, v, count))
 READV_FN(preadv, (int fd, const struct iovec *v, int count, off_t at), (fd, v, count, at))
 READV_FN(preadv64, (int fd, const struct iovec *v, int count, off64_t at), (fd, v, count, at))
 
-/* Of these a part may go out and the rest have to wait: under control in pieces. */
+/*
+ * write() and writev() may block after writing a part: in mode control they write pieces that fit.
+ */
 SNARLRT_INTERPOSE ssize_t write(int fd, const void *buf, size_t n)
 {
 	SNARLRT_CALL(c, TRACE_CALL_WRITE, fd);
@@ -134,7 +136,10 @@ SNARLRT_INTERPOSE int eventfd_write(int fd, eventfd_t value)
 	return (int)snarlrt_call_leave(&c, got);
 }
 
-/* These may do less than asked for: no more than fits for sure. */
+/*
+ * sendfile() and splice() may transfer less than asked for: in mode control they get the size that
+ * surely fits.
+ */
 static inline size_t max_write(struct snarlrt_call *c, int fd, size_t n)
 {
 	return c->control ? ctl_call_room(fd, n) : n;
@@ -169,7 +174,10 @@ SNARLRT_INTERPOSE ssize_t splice(int from, off64_t *from_at, int to, off64_t *to
 	return leave_write(&c, to, put);
 }
 
-/* Descriptors of which all ends are ours; control wants to know them. */
+/*
+ * Creates descriptors whose two ends this process has; mode control treats waits for them as
+ * internal.
+ */
 #define PAIR_FN(name, params, args)                                                                \
 	SNARLRT_INTERPOSE int name params                                                          \
 	{                                                                                          \

@@ -1,12 +1,11 @@
 /*
- * setjmp and longjmp: a jump leaves functions without their exit hooks, so the
- * call stack has to be cut back to where it was at the setjmp.
+ * setjmp and longjmp. A jump leaves functions without calling their exit hooks, so the call stack
+ * is unwound to its depth at the setjmp.
  *
- * The assembly in front of setjmp (tail_x86_64.S) has us remember, per thread,
- * the buffer's address and the depth of the call stack. An entry is dead once
- * its function has returned, that is, when a later setjmp sees a call stack
- * less deep, or as deep with a higher stack pointer. A buffer that was copied is
- * not found; then nothing is cut.
+ * tail_call_x86_64.S calls snarlrt_setjmp_enter(), which stores per thread the buffer's address and
+ * the depth of the call stack. An entry is dead once its function has returned. That is so when a
+ * later setjmp finds a lower depth, or the same depth with a higher stack pointer. A buffer that
+ * the program copied is not found; then nothing is unwound.
  */
 #include "runtime/core/arena.h"
 #include "runtime/interpose/call.h"
@@ -23,7 +22,7 @@ struct jump {
 
 struct jumps {
 	uint32_t count, room;
-	struct jump *entry;	/* NULL: `few` */
+	struct jump *entry;	/* NULL: entries are in `inline_entry` */
 	struct jump inline_entry[INLINE_JUMPS];
 };
 
@@ -45,7 +44,7 @@ static struct jump *jump_entries(void)
 	return jumps.entry ? jumps.entry : jumps.inline_entry;
 }
 
-/* What was there is not given back: a handler may be looking at it. */
+/* The old array is not freed: an interrupted call may still use it. */
 static bool jumps_grow(void)
 {
 	uint32_t room = jumps.entry ? jumps.room * 2 : INLINE_JUMPS * 4;
@@ -75,7 +74,7 @@ static void jumps_remember(const struct jump *new)
 	for (at = 0; at < n; at++)
 		if (jump_entries()[at].buffer == new->buffer)
 			break;
-	if (at < n) {	/* used again: it moves to the end */
+	if (at < n) {	/* buffer used again: its entry moves to the end */
 		for (; at + 1 < n; at++)
 			jump_entries()[at] = jump_entries()[at + 1];
 		n--;
@@ -90,7 +89,7 @@ static void jumps_remember(const struct jump *new)
 	jumps.count = n + 1;
 }
 
-/* From tail_x86_64.S, which then jumps to what we return. */
+/* Called by tail_call_x86_64.S, which jumps to the returned address. */
 SNARLRT_HIDDEN void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack);
 
 void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
@@ -109,7 +108,7 @@ void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 			.hidden = tls->hidden,
 		};
 
-		/* A handler may come here too: it has to wait. */
+		/* A signal handler that calls setjmp too must wait. */
 		if (set_busy)
 			tls->busy = 1;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -138,7 +137,7 @@ static void before_longjmp(const void *buffer, const void *pc)
 
 		if (j->buffer != (uintptr_t)buffer)
 			continue;
-		jumps.count = i + 1;	/* those above are being left */
+		jumps.count = i + 1;	/* entries above belong to functions that the jump leaves */
 		snarlrt_handlers_unwind(j->handlers);
 		__snarl_tls.hidden = j->hidden;
 		snarlrt_heap_pc = NULL;

@@ -1,18 +1,20 @@
 /*
- * Signal handlers: each is called through a trampoline that notes its start and
- * its end.
+ * Signal handlers of the program: each is called by a trampoline, which notes its start and its
+ * end.
  *
- * The kernel knows only the trampoline, always with SA_SIGINFO; the program is
- * shown what it installed. SIG_DFL and SIG_IGN stay as they are, and mask and
- * other flags are the kernel's business. A signal that interrupts the runtime is put off
- * (deferred.h); one that interrupts an append in the thunks has it restarted.
+ * The kernel gets the trampoline, always with SA_SIGINFO; the program is shown the handler that it
+ * installed. SIG_DFL, SIG_IGN, masks and other flags are passed to the kernel. A signal that
+ * arrives inside the runtime is deferred (core/deferred_signals.h). If a signal interrupts an
+ * append to the ring, the append is finished before the handler runs, or restarted after it
+ * (hooks/entry.h).
  *
- * What a handler may find half done (the thread hidden, or noted as waiting) is
- * set aside while it runs. A handler left by longjmp puts it back there.
+ * The interrupted thread may be hidden, or marked as waiting. The trampoline saves this state in a
+ * struct snarlrt_handler and restores it after the handler. If the handler leaves by longjmp, the
+ * state at the setjmp is restored.
  *
- * Under control the trampoline only keeps the signal (control_signal.c), and the
- * handler is called at a point. So the kernel is told to restart what it
- * interrupts, and never takes a handler down.
+ * In mode control the trampoline only stores the signal (control/model/signal.c); signal_run()
+ * calls the handler at a scheduling point. The kernel therefore gets SA_RESTART, so that
+ * interrupted system calls go on, and no SA_RESETHAND: signal_run() removes one-shot handlers.
  */
 #include <ucontext.h>
 
@@ -23,7 +25,7 @@
 #include "runtime/interpose/call.h"
 
 #define SIGNALS 65
-#define WITH_INFO (1ull << 63)	/* in `user`: wants three arguments */
+#define WITH_INFO (1ull << 63)	/* in `packed`: the handler takes three arguments */
 
 struct snarlrt_handler {
 	struct snarlrt_handler *outer;
@@ -34,19 +36,19 @@ struct snarlrt_handler {
 	const void *heap_pc;
 	uint32_t waiting_in;
 	uint64_t waiting_for, waiting_pc;
-	uint64_t *stripe;	/* of an atomic that faulted */
+	uint64_t *stripe;	/* clock stripe held by an atomic that faulted, or NULL */
 	bool busy;
-	bool virtual;		/* under control: called at a point */
-	uint64_t sigmask;	/* then the thread's virtual mask before */
+	bool virtual;		/* mode control: called at a scheduling point */
+	uint64_t sigmask;	/* if `virtual`: the thread's virtual mask before */
 };
 
 static struct action {
-	uint64_t packed;		/* the program's handler; one word, so that it is never torn */
+	uint64_t packed;		/* handler and WITH_INFO in one atomic word */
 	int flags;		/* as installed */
 	sigset_t mask;
 } actions[SIGNALS] SNARLRT_BIG;
 
-static sigset_t siginterrupted;	/* what siginterrupt() was told */
+static sigset_t siginterrupted;	/* siginterrupt() was called with 1 */
 
 __thread struct snarlrt_handler *snarlrt_handlers;
 
@@ -54,7 +56,7 @@ void snarlrt_handlers_unwind(struct snarlrt_handler *down_to)
 {
 	struct snarlrt_handler *h = snarlrt_handlers;
 
-	/* Only if it is there: a buffer may be older than we think. */
+	/* Do nothing if `down_to` is not in the list: the jump buffer may be stale. */
 	while (h && h != down_to)
 		h = h->outer;
 	if (h != down_to)
@@ -83,7 +85,10 @@ static void save_thread_state(struct snarlrt_handler *h)
 	snarlrt_wait_end();
 }
 
-/* The program mended what an atomic of ours faulted on: that one goes on now. */
+/*
+ * An atomic operation of a hook faulted, and the handler returned, so the instruction runs again:
+ * takes back the stripe and the busy state that snarlrt_defer_signal() gave up.
+ */
 static void resume_atomic(struct snarlrt_handler *h)
 {
 	if (h->stripe) {
@@ -129,8 +134,8 @@ static bool defer(int number, siginfo_t *info, ucontext_t *interrupted, struct s
 }
 
 /*
- * Looking for an append reads the code around. That need not be there: a jump to
- * nowhere is a signal too, and generated code may begin or end with its page.
+ * Looking for an append reads code around `rip`. That memory may be unmapped: a jump to a bad
+ * address causes a signal too, and generated code may begin or end with its page.
  */
 static bool code_is_mapped(uintptr_t rip, int number, const siginfo_t *info)
 {
@@ -143,7 +148,7 @@ static bool code_is_mapped(uintptr_t rip, int number, const siginfo_t *info)
 	return first == last || sys_call(SYS_mincore, first, last + 4096 - first, in_core) == 0;
 }
 
-/* An append that was interrupted starts anew, behind what the handler appends, or is finished before. */
+/* Finishes an interrupted append, or makes it start again after the handler, behind its records. */
 static void restart_append(ucontext_t *interrupted, int number, const siginfo_t *info)
 {
 	greg_t *regs = interrupted->uc_mcontext.gregs, *rip = &regs[REG_RIP];
@@ -155,7 +160,7 @@ static void restart_append(ucontext_t *interrupted, int number, const siginfo_t 
 
 static void trampoline(int number, siginfo_t *info, void *context);
 
-/* The kernel took a one-shot handler down, but it has not run yet. */
+/* The kernel removed a one-shot handler whose signal was deferred: it has not run yet. */
 static void reinstall_one_shot(int number)
 {
 	struct sigaction again = {
@@ -249,7 +254,7 @@ static bool is_function(const struct sigaction *act)
 	       act->sa_handler != SIG_ERR;
 }
 
-/* What the program would have seen. */
+/* Replaces the trampoline in `old` by the handler that the program installed. */
 static void show_program_handler(struct sigaction *old, const struct action *before)
 {
 	if (ctl_is_crash_handler((const void *)(uintptr_t)old->sa_sigaction))
@@ -264,7 +269,7 @@ static void show_program_handler(struct sigaction *old, const struct action *bef
 		old->sa_flags &= ~SA_SIGINFO;
 }
 
-/* Those that instructions cause are handled on the spot, by the kernel's rules. */
+/* Signals that an instruction causes are handled at once, with the program's flags. */
 static int kernel_flags(int number, int flags)
 {
 	if (!mode_controls() || number == SIGSEGV || number == SIGBUS ||
@@ -349,7 +354,9 @@ BSD_FN(ssignal)
 SYSV_FN(sysv_signal)
 SYSV_FN(__sysv_signal)
 
-/* libc keeps the same set for its own signal(), and changes the flag at once. */
+/*
+ * libc keeps this set too, for its own signal(); the call changes SA_RESTART of installed handlers.
+ */
 SNARLRT_INTERPOSE int siginterrupt(int number, int interrupt)
 {
 	int got;

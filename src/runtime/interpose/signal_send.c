@@ -1,6 +1,6 @@
 /*
- * Masks and sending of signals, which are virtual under control
- * (control_signal.c). In every other mode the calls go through and nothing is noted.
+ * Signal masks and sending signals. In mode control both are virtual (control/model/signal.c). In
+ * other modes the real functions are called and nothing is noted.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
@@ -18,7 +18,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	if (set)
 		ctl_sigmask_set(how == SIG_BLOCK ? before | bits :
 				how == SIG_UNBLOCK ? before & ~bits : bits);
-	/* What waited for this is handled before the call returns. */
+	/* Signals that the new mask lets in are handled before the call returns. */
 	if (set && ctl_signal_due(ctl_self()))
 		ctl_signal_deliver();
 	return 0;
@@ -61,7 +61,10 @@ SNARLRT_INTERPOSE int sigpending(sigset_t *set)
 	return 0;
 }
 
-/* To a thread, or with NULL to the process. One's own is handled before the call returns. */
+/*
+ * Sends to thread `to`, or to the process if NULL. If the current thread gets the signal, it is
+ * handled before the call returns.
+ */
 static int send_signal(struct ctl_thread *to, int number, int code, const union sigval *value,
 		       const void *pc)
 {
@@ -79,7 +82,7 @@ static int send_signal(struct ctl_thread *to, int number, int code, const union 
 	return error;
 }
 
-/* Threads that ended are no error while their handles are valid. */
+/* Sending to a thread that has ended is no error while its handle is valid. */
 static int send_to_handle(pthread_t handle, int number, int code, const union sigval *value,
 			  const void *pc)
 {
@@ -123,7 +126,7 @@ static bool is_own_process(pid_t pid)
 	return pid == (pid_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
-/* The parent of the run is snarl's: what the program sends it is not meant for that. */
+/* True if `pid` includes the run's parent, a process of snarl: such signals are dropped. */
 static bool reaches_snarl(pid_t pid)
 {
 	long parent = sys_call(SYS_getppid, 0, 0, 0);
@@ -156,7 +159,7 @@ SNARLRT_INTERPOSE int sigqueue(pid_t pid, int number, const union sigval value)
 	return REAL(sigqueue)(pid, number, value);
 }
 
-/* Thread ids are those that our gettid() gives out. */
+/* `tid` is a number that gettid() of nondeterminism.c returned. */
 SNARLRT_INTERPOSE int tgkill(pid_t pid, pid_t tid, int number)
 {
 	snarlrt_real_ready();

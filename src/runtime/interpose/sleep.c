@@ -1,5 +1,5 @@
 /*
- * Sleeping and yielding. A sleep is noted when it begins, with the time asked for.
+ * Sleeping and yielding. SLEEP is noted at the start, with the requested time.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/interpose/call.h"
@@ -14,7 +14,7 @@ static uint64_t nanoseconds(const struct timespec *t)
 			(uint64_t)t->tv_sec * NS + (uint64_t)t->tv_nsec;
 }
 
-/* How long until a moment of the clock. */
+/* Nanoseconds until `until` on the clock; 0 if it has passed. */
 static uint64_t time_until(clockid_t clock, const struct timespec *until)
 {
 	struct timespec now;
@@ -46,7 +46,7 @@ static struct sleep_scope sleep_begin(uint64_t ns, const void *pc)
 	return scope;
 }
 
-/* Also where cancellation unwinds the frame. */
+/* Also called when cancellation unwinds the frame. */
 static inline void sleep_end(struct sleep_scope *scope)
 {
 	if (scope->open)
@@ -57,13 +57,15 @@ static inline void sleep_end(struct sleep_scope *scope)
 	struct sleep_scope scope __attribute__((cleanup(sleep_end), unused)) =                     \
 		sleep_begin(ns, SNARLRT_PC())
 
-/* Bad times are for the real function to refuse. */
+/* Invalid times go to the real function, which reports the error. */
 static bool is_valid(const struct timespec *t)
 {
 	return t && t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < (long)NS;
 }
 
-/* Rounded down as libc does, but not for the sake of a few steps. */
+/*
+ * Rounds down as libc does, but up if less than a millisecond is missing: steps take virtual time.
+ */
 static unsigned whole_seconds(uint64_t ns_left)
 {
 	return (unsigned)((ns_left + 1000000) / NS);

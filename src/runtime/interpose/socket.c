@@ -1,5 +1,5 @@
 /*
- * Sockets and message queues.
+ * Sockets and message queues. Buffers are noted as in read_write.c.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
@@ -7,7 +7,7 @@
 
 static inline ssize_t leave_recv(struct snarlrt_call *c, void *buf, size_t n, ssize_t got)
 {
-	/* With MSG_TRUNC more may be reported than there was room for. */
+	/* With MSG_TRUNC the result may exceed the buffer's size. */
 	if (c->open && got > 0)
 		snarlrt_range(true, buf, (size_t)got < n ? (size_t)got : n, c->pc);
 	return snarlrt_call_leave(c, got);
@@ -26,7 +26,10 @@ static inline void note_source(struct snarlrt_call *c, const void *buf, size_t n
 		snarlrt_range(false, buf, n, c->pc);
 }
 
-/* The kernel fills `room` bytes of an address at most, and says how long it was. */
+/*
+ * Notes the write of a peer's address. The kernel writes at most `room` bytes and sets *size to the
+ * full length.
+ */
 static inline void note_address(struct snarlrt_call *c, void *name, const socklen_t *size,
 				socklen_t room)
 {
@@ -117,7 +120,7 @@ SNARLRT_INTERPOSE ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t lim
 	return leave_recv(&c, buf, n, got);
 }
 
-/* The peer's name is left out: nobody remembers how much room there was for it. */
+/* The peer's address is not noted: the call overwrote the size of its buffer. */
 static void note_message(struct snarlrt_call *c, struct msghdr *m, size_t got)
 {
 	snarlrt_range_vector(true, m->msg_iov, m->msg_iovlen, got, c->pc);
@@ -141,7 +144,7 @@ SNARLRT_INTERPOSE int recvmmsg(int fd, struct mmsghdr *m, unsigned count, int fl
 	SNARLRT_CALL(c, TRACE_CALL_RECV, fd);
 	int got = -1;
 
-	if (recv_await_ready(&c, fd, flags))	/* under control, what is there is all there is */
+	if (recv_await_ready(&c, fd, flags))	/* MSG_WAITFORONE: only messages that are there */
 		got = REAL(recvmmsg)(fd, m, count, c.control ? flags | MSG_WAITFORONE : flags,
 				     timeout);
 
@@ -184,7 +187,7 @@ SNARLRT_INTERPOSE ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 		&c, fd, c.control ? ctl_call_send(&c, fd, m, flags) : REAL(sendmsg)(fd, m, flags));
 }
 
-/* One by one: each may have to wait. */
+/* Sends one message at a time, since each may have to wait. */
 static int send_each(struct snarlrt_call *c, int fd, struct mmsghdr *m, unsigned count, int flags)
 {
 	unsigned i = 0;
@@ -216,7 +219,9 @@ SNARLRT_INTERPOSE int sendmmsg(int fd, struct mmsghdr *m, unsigned count, int fl
 	return (int)snarlrt_call_leave(&c, put);
 }
 
-/* A message or a buffer of the wrong size is refused at once, however full the queue is. */
+/*
+ * True if the kernel refuses a message or a buffer for its size, whether the queue is full or not.
+ */
 static bool mq_refuses(mqd_t q, size_t n, bool sending)
 {
 	struct mq_attr a;
@@ -279,7 +284,7 @@ SNARLRT_INTERPOSE ssize_t mq_timedreceive(mqd_t q, char *restrict buf, size_t n,
 				  : -1);
 }
 
-/* The text of a message comes after its type, a long. */
+/* A message is its type, a long, followed by `n` bytes of text. */
 SNARLRT_INTERPOSE int msgsnd(int q, const void *message, size_t n, int flags)
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);

@@ -1,14 +1,14 @@
 /*
- * stdio: what a program prints ends in writes inside libc that nobody sees, so
- * the calls themselves are noted as OUTPUT, with the bytes they put into the
- * stream. Streams without a descriptor (memory, cookies) are not output.
+ * stdio. libc writes a stream's buffer by internal calls that are not interposed. So the functions
+ * on streams are noted as OUTPUT, with the number of bytes that they put into the stream. Streams
+ * without a descriptor (memory, cookies) are not noted.
  *
- * Formatting into memory is a write of the buffer. What %s reads is not noted.
+ * Formatting into memory is noted as a write of the buffer. Strings that %s reads are not noted.
  *
- * Under control a call on a stream is a point, and waits for the stream's lock
- * (control_stdio.c).
+ * In mode control a call on a stream is a scheduling point that waits for the stream's lock
+ * (control/model/stdio.h).
  */
-#undef __OPTIMIZE__	/* with it <stdio.h> brings some of these inline */
+#undef __OPTIMIZE__	/* otherwise <stdio.h> defines some functions inline */
 #include "runtime/control/model/stdio.h"
 #include "runtime/interpose/call.h"
 
@@ -31,7 +31,7 @@ static void note_printed(FILE *f, long bytes, const void *pc)
                                                                                                    \
 		snarlrt_real_ready();                                                              \
 		if (snarlrt_wants_events())                                                        \
-			snarlrt_range(false, p, size *n, SNARLRT_PC());                            \
+			snarlrt_range(false, p, size * n, SNARLRT_PC());                           \
 		stdio_turn(f, SNARLRT_PC());                                                       \
 		put = REAL(name)(p, size, n, f);                                                   \
 		stdio_over(f);                                                                     \
@@ -122,7 +122,7 @@ FPUTC_FN(putc_unlocked)
 PUTCHAR_FN(putchar)
 PUTCHAR_FN(putchar_unlocked)
 
-/* Flushing may block on a full pipe. */
+/* May block on a full pipe. */
 SNARLRT_INTERPOSE int fflush(FILE *f)
 {
 	SNARLRT_CALL(c, TRACE_CALL_WRITE, f ? fileno_unlocked(f) : SNARLRT_NO_FD);
@@ -158,8 +158,8 @@ SNARLRT_INTERPOSE char *fgets(char *s, int n, FILE *f)
 }
 
 /*
- * Each of printf's relatives: the forms with ... hand their list to those
- * with a va_list. `call` uses the list `rest`. `turn` comes before, `done` after it.
+ * Stamps printf and its relatives. Those with `...` call the real function that takes a va_list.
+ * `call` uses `rest`; `before` and `after` run before and after it.
  */
 #define PRINT_FN(name, params, last, before, call, after)                                          \
 	SNARLRT_INTERPOSE int name params                                                          \
@@ -202,7 +202,7 @@ static void note_printed_fd(int fd, long bytes, const void *pc)
 		snarlrt_note_output(fd, bytes, pc);
 }
 
-/* `n`: the room there was. */
+/* `n`: size of the buffer; `length`: the result of the call */
 static void note_formatted(char *s, size_t n, long length, const void *pc)
 {
 	if (length >= 0 && n > 0 && snarlrt_wants_events())
@@ -307,7 +307,7 @@ SNARLRT_INTERPOSE void flockfile(FILE *f)
 	snarlrt_real_ready();
 	stdio_turn(f, SNARLRT_PC());
 	REAL(flockfile)(f);
-	stdio_over(f);		/* others must not come in any more */
+	stdio_over(f);		/* waiters check the lock again, and now find it held */
 }
 
 SNARLRT_INTERPOSE void funlockfile(FILE *f)

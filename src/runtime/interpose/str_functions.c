@@ -1,8 +1,9 @@
 /*
- * str*: the bytes they look at, up to the one that decides, and those they write.
+ * Functions on strings. They note the bytes that are read, up to the one that decides the result,
+ * and the bytes that are written.
  *
- * Lengths are found by the real functions first; a string that faults does so
- * outside the runtime's own doings, as it would have in libc.
+ * Lengths are found by real functions before anything is noted. A bad pointer thus faults outside
+ * the runtime's state changes, as it would in libc.
  */
 #include "runtime/interpose/call.h"
 
@@ -14,7 +15,7 @@ static inline size_t min_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many bytes of the string a function that stops at `n` reads. */
+/* The number of bytes that a function reads which stops at `n` bytes or the end of the string. */
 static inline size_t bytes_read(const char *s, size_t n)
 {
 	size_t length = REAL(strnlen)(s, n);
@@ -45,7 +46,7 @@ SNARLRT_INTERPOSE size_t strnlen(const char *s, size_t limit)
 	return REAL(strnlen)(s, limit);
 }
 
-/* Copies: one stamp for a function and its checked form. */
+/* Stamps a copying function and its checked form. */
 #define COPY(name, extra_params, extra_args)                                                       \
 	SNARLRT_INTERPOSE char *name(char *to, const char *from extra_params)                      \
 	{                                                                                          \
@@ -61,7 +62,7 @@ SNARLRT_INTERPOSE size_t strnlen(const char *s, size_t limit)
 		return REAL(name)(to, from extra_args);                                            \
 	}
 
-/* These pad with zeros: all n bytes are written. */
+/* These pad with zeros: they write all n bytes. */
 #define COPY_N(name, extra_params, extra_args)                                                     \
 	SNARLRT_INTERPOSE char *name(char *to, const char *from, size_t n extra_params)            \
 	{                                                                                          \
@@ -123,7 +124,9 @@ CAT(__strcat_chk, ROOM, COMMA room)
 CAT_N(strncat, , )
 CAT_N(__strncat_chk, ROOM, COMMA room)
 
-/* Good enough to find where two strings part; what they mean is libc's to say. */
+/*
+ * ASCII only. Good enough to find where two strings differ; the real function decides the result.
+ */
 static unsigned char lower(unsigned char c)
 {
 	return c >= 'A' && c <= 'Z' ? c + 32 : c;
@@ -277,7 +280,7 @@ SNARLRT_INTERPOSE char *strpbrk(const char *s, const char *accept)
 	return hit;
 }
 
-/* The copy is the caller's allocation, and the write of what was read. */
+/* Notes the block as allocated by the caller, and a write of the copied bytes. */
 static char *duplicate(const char *s, size_t limit, const void *pc)
 {
 	const void *saved = snarlrt_heap_pc;
@@ -314,7 +317,7 @@ SNARLRT_INTERPOSE char *__strndup(const char *s, size_t n)
 	return duplicate(s, min_size(n, SIZE_MAX - 1), SNARLRT_PC());
 }
 
-/* Numbers: what was used of the string, and the byte that ended it. */
+/* Stamps functions that parse numbers. They read the digits and the byte behind them. */
 #define PARSE(type, name, extra_params, extra_args)                                                \
 	SNARLRT_INTERPOSE type name(const char *s, char **end extra_params)                        \
 	{                                                                                          \
