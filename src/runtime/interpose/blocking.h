@@ -22,13 +22,14 @@
 #include "runtime/core/mode.h"
 
 struct snarlrt_blocking {
-	enum trace_kind kind;	/* kind, detail, object, arg, result, pc: the event */
+	/* The event, as snarlrt_note() takes it; `result` is set before the scope ends. */
+	enum trace_kind kind;
 	unsigned detail;
 	const void *object;
 	uint64_t arg;
 	const void *pc;
 	int result;
-	bool returned;
+	bool returned;		/* false: the frame is being unwound */
 };
 
 static inline void snarlrt_blocking_end(struct snarlrt_blocking *call)

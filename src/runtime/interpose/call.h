@@ -7,8 +7,8 @@
  *	got = snarlrt_call_await_ready(&c, fd, POLLIN) ? REAL(read)(fd, buf, size) : -1;
  *	return snarlrt_call_leave(&c, got);
  *
- * CALL_ENTER is noted at the start; CALL_LEAVE at the end, with the returned value and errno. errno
- * is the real call's on return.
+ * CALL_ENTER is noted at the start; CALL_LEAVE at the end, with the returned value and errno. On
+ * return, errno is what the real call left.
  *
  * Example: thread 0.1 calls read(3, buf, 100) on an empty pipe; 5 bytes arrive later. By mode:
  *
@@ -23,9 +23,9 @@
  * then returns 5 without blocking. If a signal handler without SA_RESTART runs first, read()
  * returns -1 with EINTR and the real call is not made. The write of buf is a point of its own.
  *
- * check, guard: snarlrt_wait_begin() ends the transaction of 0.1, so that other threads stop
- * waiting for it. The real read() blocks and returns 5. The write of buf is compared with the
- * rules.
+ * check, guard: if rules need transactions, snarlrt_wait_begin() ends that of 0.1, so that guard
+ * delays no other thread for it. The real read() blocks and returns 5. The write of buf is compared
+ * with the rules.
  *
  * If 0.1 is cancelled in read(), the end of the scope notes CALL_LEAVE with the value -1, ECANCELED
  * and TRACE_CALL_UNWOUND.
@@ -56,6 +56,7 @@ static inline bool snarlrt_real_found(const void *real)
 	return likely(real != NULL);
 }
 
+/* Note CALL_ENTER and CALL_LEAVE; `detail` is 0 or TRACE_CALL_UNWOUND. */
 SNARLRT_HIDDEN void snarlrt_call_open(struct snarlrt_call *c);
 SNARLRT_HIDDEN void snarlrt_call_close(struct snarlrt_call *c, long value, int error,
 				       unsigned detail);
@@ -86,20 +87,22 @@ static inline int snarlrt_call_leave_error(struct snarlrt_call *c, int error)
 	return error;
 }
 
+/* Runs at the end of the scope. If the call is still open, the frame is being unwound. */
 static inline void snarlrt_call_unwind(struct snarlrt_call *c)
 {
 	if (unlikely(c->open))
 		snarlrt_call_close(c, -1, ECANCELED, TRACE_CALL_UNWOUND);
 }
 
+/* Declares `c`, notes the start of a call of kind `what` (enum trace_call) on `fd`. */
 #define SNARLRT_CALL(c, what, fd)                                                          \
 	struct snarlrt_call c __attribute__((cleanup(snarlrt_call_unwind))) =              \
 		snarlrt_call_enter(what, snarlrt_fd(fd), SNARLRT_PC())
 
 /*
  * In mode control, the scheduling point of a call, just before the real one (control/model/call.h).
- * In other modes both return true at once. For calls that never block there is
- * snarlrt_call_point().
+ * `events` as for poll(). False with errno set: do not make the real call. In other modes both
+ * return true at once. snarlrt_call_point() is for calls that never block.
  */
 static inline bool snarlrt_call_await_ready(struct snarlrt_call *c, int fd, short events)
 {
@@ -111,7 +114,7 @@ static inline bool snarlrt_call_point(struct snarlrt_call *c)
 	return likely(!c->control) || ctl_call_point(c);
 }
 
-/* The descriptor of calls that concern none or several */
+/* The descriptor that is noted for calls that concern none or several */
 #define SNARLRT_NO_FD 0
 
 /* Notes accesses to the first `size` bytes of the memory that the vector describes. */
@@ -153,9 +156,7 @@ extern SNARLRT_HIDDEN __thread bool snarlrt_vforked;
  */
 SNARLRT_HIDDEN bool snarlrt_own_process(void);
 
-/*
- * Called in mode control before the process starts another program: that one shall run in mode off.
- */
+/* Called in mode control before another program is started: it must run in mode off. */
 SNARLRT_HIDDEN void snarlrt_environ_mode_off(void);
 
 /*

@@ -5,7 +5,7 @@
  * there, including atfork and signal handlers. snarlrt_process_init() therefore registers atfork
  * handlers before the program can. They run last before the fork and first after it. They also
  * serve forks inside libc (daemon, forkpty). _Fork, clone and raw system calls run no atfork
- * handlers: here these functions call the same code.
+ * handlers; their interposers call fork_prepare() and fork_done().
  *
  * vfork: the child borrows the parent's memory and thread until it execs or exits. Its events are
  * not the parent's, and two processes must not write one ring. So the thread records nothing
@@ -31,11 +31,11 @@
 
 __thread bool snarlrt_vforked;
 
-static bool registered;
-static int quick_status;
+static bool registered;			/* snarlrt_process_init() succeeded */
+static int quick_status;		/* argument of quick_exit() */
 static __thread unsigned forking;	/* fork() calls under way; some call _Fork() below */
-static __thread bool fork_prepared;
-static __thread uint64_t fork_mask;
+static __thread bool fork_prepared;	/* between fork_prepare() and fork_done() */
+static __thread uint64_t fork_mask;	/* signal mask before fork_prepare() */
 
 bool snarlrt_own_process(void)
 {
@@ -50,7 +50,8 @@ static void fork_prepare(void)
 
 	if (mode_is_off() || fork_prepared)
 		return;
-	self = snarlrt_enter();		/* attaches a foreign thread now */
+	/* Attaches the thread if pthread_create did not make it: the child needs its state. */
+	self = snarlrt_enter();
 	if (self)
 		snarlrt_leave(self);
 	fork_mask = snarlrt_signals_block();
@@ -223,7 +224,7 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 }
 
 static __thread struct {
-	struct snarlrt_tls tls;
+	struct snarlrt_tls tls;	/* the parent's, while the child runs */
 	unsigned depth;		/* vforks under way: a child may vfork again */
 } vfork_saved;
 
@@ -299,8 +300,8 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 }
 
 /*
- * In mode control, waiting for the shell is a model's wait, as for any child, so that other threads
- * run meanwhile. Unlike libc, it does not ignore SIGINT and SIGQUIT while it waits.
+ * system() in mode control. ctl_call_child() waits for the shell as for any child, so other threads
+ * run meanwhile. Unlike libc's, it does not ignore SIGINT and SIGQUIT while it waits.
  */
 static int system_controlled(const char *command, const void *pc)
 {
@@ -356,7 +357,7 @@ static void note_exit(int status, const void *pc)
 	snarlrt_exit_noted = true;
 }
 
-/* The rest of the trace is written by process/init.c's exit handler, which runs last. */
+/* The exit handler of process/init.c, which runs last, writes the rest of the trace. */
 SNARLRT_INTERPOSE void exit(int status)
 {
 	ctl_exit_begins();

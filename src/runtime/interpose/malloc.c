@@ -277,7 +277,7 @@ SNARLRT_INTERPOSE void *reallocarray(void *p, size_t count, size_t size)
 	return do_realloc(p, total, SNARLRT_PC());
 }
 
-/* Stamps functions that take an alignment. */
+/* Define functions that take an alignment. */
 #define ALIGNED(name)                                                                              \
 	SNARLRT_INTERPOSE void *name(size_t align, size_t size)                                    \
 	{                                                                                          \
@@ -340,7 +340,7 @@ static void *controlled_pages(size_t size, size_t unit, const void *pc)
 	return ctl_heap_alloc(size + rest < size ? SIZE_MAX : size + rest, 4096, false, pc);
 }
 
-/* Stamps functions that return whole pages. `unit`: to which the size is rounded up. */
+/* Define functions that return whole pages. `unit`: to which the size is rounded up. */
 #define PAGED(name, unit)                                                                          \
 	SNARLRT_INTERPOSE void *name(size_t size)                                                  \
 	{                                                                                          \

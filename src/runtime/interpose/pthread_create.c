@@ -16,12 +16,13 @@
 #include "runtime/monitor/monitor.h"
 #include "runtime/record/thread.h"
 
+/* What a new thread needs. Freed entries are kept in a list: arena memory is never returned. */
 struct start_args {
 	void *(*routine)(void *);
 	void *arg;
-	struct mode_thread thread;
-	bool masked;		/* starts with all signals blocked, then sets: */
-	uint64_t mask;
+	struct mode_thread thread;	/* argument of the mode's thread_begin */
+	bool masked;		/* the thread starts with all signals blocked */
+	uint64_t mask;		/* if `masked`: the mask that it then sets */
 	struct start_args *next_free;
 };
 

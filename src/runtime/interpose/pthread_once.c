@@ -11,14 +11,16 @@
 #include "runtime/core/real.h"
 #include "runtime/interpose/blocking.h"
 
+/* A call of pthread_once or call_once under way. */
 struct once_call {
-	struct once_call *outer;
-	void (*routine)(void);
-	struct snarlrt_blocking pass;
+	struct once_call *outer;	/* the next in the list once_top */
+	void (*routine)(void);		/* the program's */
+	struct snarlrt_blocking pass;	/* the event ONCE_PASS */
 };
 
-static __thread struct once_call *once_top;
+static __thread struct once_call *once_top;	/* innermost call whose routine has not begun */
 
+/* A run of the routine, from ONCE_BEGIN to ONCE_END. */
 struct once_run {
 	const struct snarlrt_blocking *pass;
 	bool returned;

@@ -1,6 +1,6 @@
 /*
- * pthread_rwlock_*. Readers and writers release by the same call, so the event does not say which
- * it was; the trace reader finds out.
+ * pthread_rwlock_*. Readers and writers release by the same call, so RWLOCK_UNLOCK does not say
+ * which it was; the trace reader finds out.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"

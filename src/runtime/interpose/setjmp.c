@@ -11,17 +11,21 @@
 #include "runtime/interpose/call.h"
 #include "runtime/record/ring.h"
 
-#define INLINE_JUMPS 8u
+#define INLINE_JUMPS 8u	/* entries that need no allocation */
 
+/* A call of setjmp to which the thread may jump back. */
 struct jump {
-	uintptr_t buffer, stack;
-	uint64_t depth;
-	struct snarlrt_handler *handlers;
-	uint32_t hidden;
+	uintptr_t buffer;	/* address of the jmp_buf */
+	uintptr_t stack;	/* the caller's stack pointer */
+	uint64_t depth;		/* of the call stack */
+	struct snarlrt_handler *handlers;	/* signal handlers that the thread was in */
+	uint32_t hidden;	/* tls.hidden */
 };
 
+/* A thread's live calls of setjmp, oldest first. */
 struct jumps {
-	uint32_t count, room;
+	uint32_t count;
+	uint32_t room;		/* length of `entry`, if not NULL */
 	struct jump *entry;	/* NULL: entries are in `inline_entry` */
 	struct jump inline_entry[INLINE_JUMPS];
 };

@@ -8,9 +8,9 @@
  * append to the ring, the append is finished before the handler runs, or restarted after it
  * (hooks/entry.h).
  *
- * The interrupted thread may be hidden, or marked as waiting. The trampoline saves this state in a
- * struct snarlrt_handler and restores it after the handler. If the handler leaves by longjmp, the
- * state at the setjmp is restored.
+ * The interrupted thread may be hidden (snarlrt_hide) or marked as waiting. The trampoline saves
+ * this state in a struct snarlrt_handler and restores it after the handler. If the handler leaves
+ * by longjmp, the state at the setjmp is restored.
  *
  * In mode control the trampoline only stores the signal (control/model/signal.c); signal_run()
  * calls the handler at a scheduling point. The kernel therefore gets SA_RESTART, so that
@@ -24,31 +24,33 @@
 #include "runtime/hooks/entry.h"
 #include "runtime/interpose/call.h"
 
-#define SIGNALS 65
+#define SIGNALS 65		/* signal numbers are 1..64 */
 #define WITH_INFO (1ull << 63)	/* in `packed`: the handler takes three arguments */
 
+/* A call of a handler under way, and the state of the thread that it interrupted. */
 struct snarlrt_handler {
 	struct snarlrt_handler *outer;
-	const void *pc;
-	int number;
-	bool returned;
-	uint32_t hidden;
-	const void *heap_pc;
-	uint32_t waiting_in;
+	const void *pc;		/* in the handler, for its events */
+	int number;		/* of the signal */
+	bool returned;		/* false: the handler is being unwound */
+	uint32_t hidden;	/* tls.hidden */
+	const void *heap_pc;	/* snarlrt_heap_pc */
+	uint32_t waiting_in;	/* waiting_*: of the thread's slot in live memory */
 	uint64_t waiting_for, waiting_pc;
 	uint64_t *stripe;	/* clock stripe held by an atomic that faulted, or NULL */
-	bool busy;
+	bool busy;		/* a fault interrupted the runtime */
 	bool virtual;		/* mode control: called at a scheduling point */
 	uint64_t sigmask;	/* if `virtual`: the thread's virtual mask before */
 };
 
+/* What the program installed for each signal. */
 static struct action {
-	uint64_t packed;		/* handler and WITH_INFO in one atomic word */
+	uint64_t packed;	/* handler and WITH_INFO in one atomic word */
 	int flags;		/* as installed */
 	sigset_t mask;
 } actions[SIGNALS] SNARLRT_BIG;
 
-static sigset_t siginterrupted;	/* siginterrupt() was called with 1 */
+static sigset_t siginterrupted;	/* signals whose system calls end with EINTR */
 
 __thread struct snarlrt_handler *snarlrt_handlers;
 
@@ -153,7 +155,8 @@ static void restart_append(ucontext_t *interrupted, int number, const siginfo_t 
 {
 	greg_t *regs = interrupted->uc_mcontext.gregs, *rip = &regs[REG_RIP];
 
-	*rip = (greg_t)snarlrt_thunk_finish((uintptr_t)*rip, (uint64_t)regs[REG_RAX], (uint64_t)regs[REG_RCX]);
+	*rip = (greg_t)snarlrt_thunk_finish((uintptr_t)*rip, (uint64_t)regs[REG_RAX],
+					    (uint64_t)regs[REG_RCX]);
 	if (code_is_mapped((uintptr_t)*rip, number, info))
 		*rip = (greg_t)snarlrt_thunk_restart((uintptr_t)*rip);
 }

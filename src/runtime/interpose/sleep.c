@@ -32,7 +32,7 @@ static uint64_t time_until(clockid_t clock, const struct timespec *until)
 }
 
 struct sleep_scope {
-	bool open;
+	bool open;		/* the wait was begun, and must be ended */
 };
 
 static struct sleep_scope sleep_begin(uint64_t ns, const void *pc)
@@ -53,6 +53,7 @@ static inline void sleep_end(struct sleep_scope *scope)
 		snarlrt_wait_end();
 }
 
+/* Notes a sleep of `ns` nanoseconds; it ends with the scope. */
 #define SLEEP_SCOPE(ns)                                                                            \
 	struct sleep_scope scope __attribute__((cleanup(sleep_end), unused)) =                     \
 		sleep_begin(ns, SNARLRT_PC())

@@ -158,7 +158,7 @@ SNARLRT_INTERPOSE char *fgets(char *s, int n, FILE *f)
 }
 
 /*
- * Stamps printf and its relatives. Those with `...` call the real function that takes a va_list.
+ * Define printf and its relatives. Those with `...` call the real function that takes a va_list.
  * `call` uses `rest`; `before` and `after` run before and after it.
  */
 #define PRINT_FN(name, params, last, before, call, after)                                          \

@@ -46,7 +46,7 @@ SNARLRT_INTERPOSE size_t strnlen(const char *s, size_t limit)
 	return REAL(strnlen)(s, limit);
 }
 
-/* Stamps a copying function and its checked form. */
+/* Define a copying function and its checked form. */
 #define COPY(name, extra_params, extra_args)                                                       \
 	SNARLRT_INTERPOSE char *name(char *to, const char *from extra_params)                      \
 	{                                                                                          \
@@ -317,7 +317,7 @@ SNARLRT_INTERPOSE char *__strndup(const char *s, size_t n)
 	return duplicate(s, min_size(n, SIZE_MAX - 1), SNARLRT_PC());
 }
 
-/* Stamps functions that parse numbers. They read the digits and the byte behind them. */
+/* Define functions that parse numbers. They read the digits and the byte behind them. */
 #define PARSE(type, name, extra_params, extra_args)                                                \
 	SNARLRT_INTERPOSE type name(const char *s, char **end extra_params)                        \
 	{                                                                                          \
