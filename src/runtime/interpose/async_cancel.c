@@ -1,5 +1,5 @@
 /*
- * Asynchronous cancellation while a mode records.
+ * Asynchronous cancellation in modes record and profile.
  *
  * libc cancels a thread asynchronously by a signal whose handler unwinds the stack at once. Inside
  * the runtime that would leave locks held and a ring half written. snarlrt_cancel_prepare()

@@ -28,13 +28,13 @@ static mode_t open_mode(int flags, va_list args)
 	}
 
 /* For functions without a variable argument; `flags` and `mode` are what open() would get. */
-#define OPEN_2_FN(name, at, flags, mode, params, args)                                    \
-	SNARLRT_INTERPOSE int name params                                                 \
-	{                                                                                 \
-		SNARLRT_CALL(c, TRACE_CALL_OPEN, SNARLRT_NO_FD);                          \
-		return (int)snarlrt_call_leave(                                           \
-			&c, c.control ? ctl_call_open(&c, at, path, flags, mode) :        \
-					REAL(name) args);                                 \
+#define OPEN_FIXED_FN(name, at, flags, mode, params, args)                                         \
+	SNARLRT_INTERPOSE int name params                                                          \
+	{                                                                                          \
+		SNARLRT_CALL(c, TRACE_CALL_OPEN, SNARLRT_NO_FD);                                   \
+		return (int)snarlrt_call_leave(                                                    \
+			&c,                                                                        \
+			c.control ? ctl_call_open(&c, at, path, flags, mode) : REAL(name) args);   \
 	}
 
 #define SIMPLE_FN(name, what, fd, params, args)                                                    \
@@ -49,14 +49,15 @@ OPEN_FN(open, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode))
 OPEN_FN(open64, AT_FDCWD, (const char *path, int flags, ...), (path, flags, mode))
 OPEN_FN(openat, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode))
 OPEN_FN(openat64, dir, (int dir, const char *path, int flags, ...), (dir, path, flags, mode))
-OPEN_2_FN(creat, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC, mode, (const char *path, mode_t mode),
-	  (path, mode))
-OPEN_2_FN(creat64, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC, mode, (const char *path, mode_t mode),
-	  (path, mode))
-OPEN_2_FN(__open_2, AT_FDCWD, flags, 0, (const char *path, int flags), (path, flags))
-OPEN_2_FN(__open64_2, AT_FDCWD, flags, 0, (const char *path, int flags), (path, flags))
-OPEN_2_FN(__openat_2, dir, flags, 0, (int dir, const char *path, int flags), (dir, path, flags))
-OPEN_2_FN(__openat64_2, dir, flags, 0, (int dir, const char *path, int flags), (dir, path, flags))
+OPEN_FIXED_FN(creat, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC, mode, (const char *path, mode_t mode),
+	      (path, mode))
+OPEN_FIXED_FN(creat64, AT_FDCWD, O_CREAT | O_WRONLY | O_TRUNC, mode,
+	      (const char *path, mode_t mode), (path, mode))
+OPEN_FIXED_FN(__open_2, AT_FDCWD, flags, 0, (const char *path, int flags), (path, flags))
+OPEN_FIXED_FN(__open64_2, AT_FDCWD, flags, 0, (const char *path, int flags), (path, flags))
+OPEN_FIXED_FN(__openat_2, dir, flags, 0, (int dir, const char *path, int flags), (dir, path, flags))
+OPEN_FIXED_FN(__openat64_2, dir, flags, 0, (int dir, const char *path, int flags),
+	      (dir, path, flags))
 
 SIMPLE_FN(close, TRACE_CALL_CLOSE, fd, (int fd), (fd))
 SIMPLE_FN(fsync, TRACE_CALL_FSYNC, fd, (int fd), (fd))

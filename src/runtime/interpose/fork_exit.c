@@ -132,6 +132,7 @@ static pid_t note_fork(pid_t pid, const void *pc)
 	return pid;
 }
 
+/* In mode control a scheduling point, and the new process is made uncontrolled. */
 static void before_new_process(const void *pc)
 {
 	if (likely(!ctl_on()))
@@ -231,6 +232,7 @@ static __thread struct {
 SNARLRT_HIDDEN void snarlrt_vfork_before(void);
 SNARLRT_HIDDEN long snarlrt_vfork_after(long got, const void *pc);
 
+/* Gives the thread, and hence the child, a state that records nothing. */
 void snarlrt_vfork_before(void)
 {
 	before_new_process(NULL);

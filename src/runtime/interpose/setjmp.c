@@ -3,8 +3,8 @@
  * is unwound to its depth at the setjmp.
  *
  * tail_call_x86_64.S calls snarlrt_setjmp_enter(), which stores per thread the buffer's address and
- * the depth of the call stack. An entry is dead once its function has returned. That is so when a
- * later setjmp finds a lower depth, or the same depth with a higher stack pointer. A buffer that
+ * the depth of the call stack. An entry is dead once its function has returned; a later setjmp
+ * notices that by a lower depth, or by the same depth with a higher stack pointer. A buffer that
  * the program copied is not found; then nothing is unwound.
  */
 #include "runtime/core/arena.h"
@@ -25,7 +25,7 @@ struct jump {
 /* A thread's live calls of setjmp, oldest first. */
 struct jumps {
 	uint32_t count;
-	uint32_t room;		/* length of `entry`, if not NULL */
+	uint32_t capacity;	/* length of `entry`, if not NULL */
 	struct jump *entry;	/* NULL: entries are in `inline_entry` */
 	struct jump inline_entry[INLINE_JUMPS];
 };
@@ -51,14 +51,14 @@ static struct jump *jump_entries(void)
 /* The old array is not freed: an interrupted call may still use it. */
 static bool jumps_grow(void)
 {
-	uint32_t room = jumps.entry ? jumps.room * 2 : INLINE_JUMPS * 4;
-	struct jump *more = arena_alloc(room * sizeof(*more));
+	uint32_t capacity = jumps.entry ? jumps.capacity * 2 : INLINE_JUMPS * 4;
+	struct jump *more = arena_alloc(capacity * sizeof(*more));
 
 	if (!more)
 		return false;
 	for (uint32_t i = 0; i < jumps.count; i++)
 		more[i] = jump_entries()[i];
-	jumps.room = room;
+	jumps.capacity = capacity;
 	jumps.entry = more;
 	return true;
 }
@@ -84,7 +84,7 @@ static void jumps_remember(const struct jump *new)
 		n--;
 	}
 	jumps.count = n;
-	if (n == (jumps.entry ? jumps.room : INLINE_JUMPS) && !jumps_grow()) {
+	if (n == (jumps.entry ? jumps.capacity : INLINE_JUMPS) && !jumps_grow()) {
 		for (uint32_t i = 1; i < n; i++)
 			jump_entries()[i - 1] = jump_entries()[i];
 		n--;
