@@ -1,7 +1,9 @@
 /*
- * <threads.h>: the same events as pthread's, with TRACE_C11. (call_once is
- * beside pthread_once.) libc's own versions call its inner functions, never
- * the interposed ones, so nothing is noted twice.
+ * <threads.h>: threads, mutexes and conditions of C11.
+ *
+ * Events are those of the pthread functions, with the detail TRACE_C11. glibc's functions call its
+ * internal ones and not the interposed pthread functions, so no event is noted twice. call_once()
+ * is in pthread_once.c.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
@@ -9,8 +11,8 @@
 #include "runtime/interpose/thread_create.h"
 #include "runtime/record/thread.h"
 
-/* To the errno of the same meaning. */
-static int error_of(int c11)
+/* Returns the errno that stands for a result of <threads.h> in the trace (abi/trace_format.h). */
+static int errno_of(int c11)
 {
 	switch (c11) {
 	case thrd_success: return 0;
@@ -32,7 +34,7 @@ static int c11_of(int error)
 	}
 }
 
-/* libc's are the same underneath. */
+/* In glibc mtx_t and cnd_t have the layout of pthread_mutex_t and pthread_cond_t. */
 static inline pthread_mutex_t *mutex_of(mtx_t *mutex)
 {
 	return (pthread_mutex_t *)(void *)mutex;
@@ -44,8 +46,8 @@ static inline pthread_cond_t *cond_of(cnd_t *cond)
 }
 
 /*
- * thrd_t is pthread_t, and thrd_join keeps only the int half of what the start
- * routine left in the result register, so the routine can be passed as it is.
+ * thrd_t is pthread_t. thrd_join() keeps only the low 32 bits of the result register, so
+ * pthread_create() can call a routine that returns int.
  */
 SNARLRT_INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
@@ -83,12 +85,12 @@ SNARLRT_INTERPOSE int thrd_join(thrd_t thread, int *value)
 	snarlrt_real_ready();
 	snarlrt_blocking_begin(&call, TRACE_THREAD_JOIN);
 	got = REAL(thrd_join)(thread, value);
-	call.result = error_of(got);
+	call.result = errno_of(got);
 	call.returned = true;
 	return got;
 }
 
-/* The id is asked for before: a detached thread's handle may be used again at once. */
+/* Looks the id up first: once detached, the thread may end, and its handle may become another's. */
 SNARLRT_INTERPOSE int thrd_detach(thrd_t thread)
 {
 	uint32_t id = snarlrt_handle_get(thread);
@@ -98,7 +100,7 @@ SNARLRT_INTERPOSE int thrd_detach(thrd_t thread)
 	if (ctl_on())
 		return c11_of(ctl_thread_detach(thread, SNARLRT_PC()));
 	got = REAL(thrd_detach)(thread);
-	snarlrt_note(TRACE_THREAD_DETACH, TRACE_C11, (const void *)(uintptr_t)id, id, error_of(got),
+	snarlrt_note(TRACE_THREAD_DETACH, TRACE_C11, (const void *)(uintptr_t)id, id, errno_of(got),
 		     SNARLRT_PC());
 	return got;
 }
@@ -162,7 +164,7 @@ SNARLRT_INTERPOSE int mtx_init(mtx_t *mutex, int type)
 	if (ctl_on())
 		ctl_point(SCHED_OP_OTHER, mutex, SNARLRT_PC());
 	got = REAL(mtx_init)(mutex, type);
-	snarlrt_note(TRACE_MUTEX_INIT, TRACE_C11, mutex, posix, error_of(got), SNARLRT_PC());
+	snarlrt_note(TRACE_MUTEX_INIT, TRACE_C11, mutex, posix, errno_of(got), SNARLRT_PC());
 	return got;
 }
 
@@ -185,7 +187,7 @@ SNARLRT_INTERPOSE int mtx_lock(mtx_t *mutex)
 	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, SNARLRT_PC());
 	got = REAL(mtx_lock)(mutex);
 	snarlrt_wait_end();
-	snarlrt_note(TRACE_MUTEX_LOCK, TRACE_C11, mutex, 0, error_of(got), SNARLRT_PC());
+	snarlrt_note(TRACE_MUTEX_LOCK, TRACE_C11, mutex, 0, errno_of(got), SNARLRT_PC());
 	return got;
 }
 
@@ -197,7 +199,7 @@ SNARLRT_INTERPOSE int mtx_trylock(mtx_t *mutex)
 	if (ctl_on())
 		return c11_of(model_mutex_trylock(mutex_of(mutex), TRACE_C11, SNARLRT_PC()));
 	got = REAL(mtx_trylock)(mutex);
-	snarlrt_note(TRACE_MUTEX_TRYLOCK, TRACE_C11, mutex, 0, error_of(got), SNARLRT_PC());
+	snarlrt_note(TRACE_MUTEX_TRYLOCK, TRACE_C11, mutex, 0, errno_of(got), SNARLRT_PC());
 	return got;
 }
 
@@ -212,7 +214,7 @@ SNARLRT_INTERPOSE int mtx_timedlock(mtx_t *mutex, const struct timespec *limit)
 	snarlrt_wait_begin(TRACE_MUTEX_TIMEDLOCK, mutex, SNARLRT_PC());
 	got = REAL(mtx_timedlock)(mutex, limit);
 	snarlrt_wait_end();
-	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_C11 | TRACE_TIMED, mutex, 0, error_of(got),
+	snarlrt_note(TRACE_MUTEX_TIMEDLOCK, TRACE_C11 | TRACE_TIMED, mutex, 0, errno_of(got),
 		     SNARLRT_PC());
 	return got;
 }
@@ -227,7 +229,7 @@ SNARLRT_INTERPOSE int mtx_unlock(mtx_t *mutex)
 	snarlrt_note(TRACE_MUTEX_UNLOCK, TRACE_C11, mutex, 0, 0, SNARLRT_PC());
 	got = REAL(mtx_unlock)(mutex);
 	if (unlikely(got != thrd_success))
-		snarlrt_note(TRACE_MUTEX_UNLOCK, TRACE_C11, mutex, 0, error_of(got), SNARLRT_PC());
+		snarlrt_note(TRACE_MUTEX_UNLOCK, TRACE_C11, mutex, 0, errno_of(got), SNARLRT_PC());
 	return got;
 }
 
@@ -239,7 +241,7 @@ SNARLRT_INTERPOSE int cnd_init(cnd_t *cond)
 	if (ctl_on())
 		ctl_point(SCHED_OP_OTHER, cond, SNARLRT_PC());
 	got = REAL(cnd_init)(cond);
-	snarlrt_note(TRACE_COND_INIT, TRACE_C11, cond, 0, error_of(got), SNARLRT_PC());
+	snarlrt_note(TRACE_COND_INIT, TRACE_C11, cond, 0, errno_of(got), SNARLRT_PC());
 	return got;
 }
 
@@ -278,7 +280,7 @@ SNARLRT_INTERPOSE int cnd_wait(cnd_t *cond, mtx_t *mutex)
 	snarlrt_real_ready();
 	wait_begin(&call);
 	got = REAL(cnd_wait)(cond, mutex);
-	call.result = error_of(got);
+	call.result = errno_of(got);
 	call.returned = true;
 	return got;
 }
@@ -301,7 +303,7 @@ SNARLRT_INTERPOSE int cnd_timedwait(cnd_t *cond, mtx_t *mutex, const struct time
 	snarlrt_real_ready();
 	wait_begin(&call);
 	got = REAL(cnd_timedwait)(cond, mutex, limit);
-	call.result = error_of(got);
+	call.result = errno_of(got);
 	call.returned = true;
 	return got;
 }
@@ -316,7 +318,7 @@ SNARLRT_INTERPOSE int cnd_signal(cnd_t *cond)
 	snarlrt_note(TRACE_COND_SIGNAL, TRACE_C11, cond, 0, 0, SNARLRT_PC());
 	got = REAL(cnd_signal)(cond);
 	if (unlikely(got != thrd_success))
-		snarlrt_note(TRACE_COND_SIGNAL, TRACE_C11, cond, 0, error_of(got), SNARLRT_PC());
+		snarlrt_note(TRACE_COND_SIGNAL, TRACE_C11, cond, 0, errno_of(got), SNARLRT_PC());
 	return got;
 }
 
@@ -330,6 +332,6 @@ SNARLRT_INTERPOSE int cnd_broadcast(cnd_t *cond)
 	snarlrt_note(TRACE_COND_BROADCAST, TRACE_C11, cond, 0, 0, SNARLRT_PC());
 	got = REAL(cnd_broadcast)(cond);
 	if (unlikely(got != thrd_success))
-		snarlrt_note(TRACE_COND_BROADCAST, TRACE_C11, cond, 0, error_of(got), SNARLRT_PC());
+		snarlrt_note(TRACE_COND_BROADCAST, TRACE_C11, cond, 0, errno_of(got), SNARLRT_PC());
 	return got;
 }

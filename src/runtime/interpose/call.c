@@ -1,5 +1,5 @@
 /*
- * The cold half of call.h.
+ * The parts of call.h that run only when a mode wants the events.
  */
 #include "runtime/control/control.h"
 #include "runtime/interpose/call.h"

@@ -1,9 +1,11 @@
 /*
- * Clocks and the alarm under control: virtual (control_time.c). In every other mode
- * the calls go through and nothing is noted.
+ * Clocks, alarm() and interval timers.
  *
- * Reading a clock is a point: what it shows depends on who ran before, and a loop
- * that waits for a time gets there.
+ * In mode control they show virtual time (control/model/virtual_time.c). In other modes the real
+ * functions are called and nothing is noted.
+ *
+ * Reading a clock is a scheduling point: its value depends on which threads ran before, and a loop
+ * that polls the clock must let virtual time pass.
  */
 #include <sys/time.h>
 
@@ -81,12 +83,12 @@ SNARLRT_INTERPOSE unsigned alarm(unsigned seconds)
 	return (unsigned)((left + NS - 1) / NS);
 }
 
-static uint64_t of_timeval(const struct timeval *t)
+static uint64_t timeval_ns(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * NS + (uint64_t)t->tv_usec * 1000;
 }
 
-static void show(struct itimerval *out, uint64_t left, uint64_t every)
+static void itimer_fill(struct itimerval *out, uint64_t left, uint64_t every)
 {
 	out->it_value = (struct timeval){ (time_t)(left / NS), (suseconds_t)(left % NS / 1000) };
 	out->it_interval =
@@ -95,7 +97,7 @@ static void show(struct itimerval *out, uint64_t left, uint64_t every)
 		out->it_value.tv_usec = 1;
 }
 
-/* Timers of work done (ITIMER_VIRTUAL, ITIMER_PROF) stay real. */
+/* Timers of CPU time (ITIMER_VIRTUAL, ITIMER_PROF) stay real. */
 SNARLRT_INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
 				struct itimerval *restrict old)
 {
@@ -106,9 +108,9 @@ SNARLRT_INTERPOSE int setitimer(__itimer_which_t which, const struct itimerval *
 	    new->it_interval.tv_sec < 0)
 		return REAL(setitimer)(which, new, old);
 	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
-	left = ctl_timer_set(of_timeval(&new->it_value), of_timeval(&new->it_interval), &every);
+	left = ctl_timer_set(timeval_ns(&new->it_value), timeval_ns(&new->it_interval), &every);
 	if (old)
-		show(old, left, every);
+		itimer_fill(old, left, every);
 	return 0;
 }
 
@@ -120,6 +122,6 @@ SNARLRT_INTERPOSE int getitimer(__itimer_which_t which, struct itimerval *out)
 	if (likely(!ctl_on()) || which != ITIMER_REAL || !out)
 		return REAL(getitimer)(which, out);
 	left = ctl_timer_get(&every);
-	show(out, left, every);
+	itimer_fill(out, left, every);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /*
- * The guards of C++ local statics (Itanium C++ ABI 3.3.3).
+ * Guards of C++ local statics (Itanium C++ ABI 3.3.3).
  *
- * These are whole, not wrappers: a C program may load its first C++ library at
- * any time, and in a static link a wrapper would find nothing behind it. The
- * word is laid out as libstdc++ does, so that a library which keeps a hidden
- * copy of its own can share a guard with us. Byte 0 is all the compiler looks at.
+ * These functions implement the guard instead of calling the C++ library's. A C program may load
+ * its first C++ library at any time, and in a static link there might be no real function to wrap.
+ * The word has the layout of libstdc++, so that a library with a hidden copy of libstdc++ can share
+ * a guard with this file. Compiled code tests only byte 0.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/sys.h"
@@ -14,15 +14,15 @@
 #include <linux/futex.h>
 
 #define GUARD_DONE 0x00001u
-#define GUARD_PENDING 0x00100u	/* somebody initialises */
-#define GUARD_WAITING 0x10000u	/* and somebody sleeps until that is over */
+#define GUARD_PENDING 0x00100u	/* a thread runs the initialiser */
+#define GUARD_WAITING 0x10000u	/* other threads sleep until it has finished */
 
 int __cxa_guard_acquire(uint64_t *guard);
 void __cxa_guard_release(uint64_t *guard);
 void __cxa_guard_abort(uint64_t *guard);
 
-/* True if the caller is to initialise. Pairs with the exchange in settle(). */
-static bool acquire(uint32_t *word, const void *pc)
+/* True if the caller must run the initialiser. Pairs with the exchange in guard_finish(). */
+static bool guard_acquire(uint32_t *word, const void *pc)
 {
 	bool waited = false;
 	uint32_t seen = 0;
@@ -50,7 +50,7 @@ static bool acquire(uint32_t *word, const void *pc)
 	return seen == 0;
 }
 
-static void settle(uint32_t *word, uint32_t value)
+static void guard_finish(uint32_t *word, uint32_t value)
 {
 	if (__atomic_exchange_n(word, value, __ATOMIC_ACQ_REL) & GUARD_WAITING)
 		sys_call6(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
@@ -62,7 +62,7 @@ SNARLRT_INTERPOSE int __cxa_guard_acquire(uint64_t *guard)
 
 	if (ctl_on())
 		return model_guard_acquire(guard, SNARLRT_PC());
-	mine = acquire((uint32_t *)guard, SNARLRT_PC());
+	mine = guard_acquire((uint32_t *)guard, SNARLRT_PC());
 	snarlrt_note(TRACE_GUARD_ACQUIRE, 0, guard, 0, mine, SNARLRT_PC());
 	return mine;
 }
@@ -74,10 +74,10 @@ SNARLRT_INTERPOSE void __cxa_guard_release(uint64_t *guard)
 		return;
 	}
 	snarlrt_note(TRACE_GUARD_RELEASE, 0, guard, 0, 0, SNARLRT_PC());
-	settle((uint32_t *)guard, GUARD_DONE);
+	guard_finish((uint32_t *)guard, GUARD_DONE);
 }
 
-/* The initialiser threw. */
+/* Called when the initialiser threw an exception. */
 SNARLRT_INTERPOSE void __cxa_guard_abort(uint64_t *guard)
 {
 	if (ctl_on()) {
@@ -85,5 +85,5 @@ SNARLRT_INTERPOSE void __cxa_guard_abort(uint64_t *guard)
 		return;
 	}
 	snarlrt_note(TRACE_GUARD_ABORT, 0, guard, 0, 0, SNARLRT_PC());
-	settle((uint32_t *)guard, 0);
+	guard_finish((uint32_t *)guard, 0);
 }

@@ -1,18 +1,19 @@
 /*
- * dlopen and dlclose: the trace must know which files were mapped where.
+ * dlopen, dlmopen and dlclose: after each, the runtime looks for new and unmapped modules, which
+ * the trace lists with their addresses.
  *
- * The real dlopen looks at its return address to find the run path and the
- * namespace of the object that called it. So only for a caller in the executable,
- * where we are too, is there a frame of ours, and the new modules are told at once.
- * For another caller tail_x86_64.S jumps to the real one; instrumented modules
- * then tell themselves (__tsan_init), the rest is found at the next occasion.
+ * The real dlopen() finds the caller's run path and namespace by its return address, so an
+ * interposer must not call it from another object than the caller's. The runtime is part of the
+ * executable. For callers in the executable, a function of this file calls the real one and then
+ * scans modules. For other callers, tail_call_x86_64.S jumps to the real function. Instrumented
+ * modules then report themselves (__tsan_init); the next scan finds others.
  */
 #ifndef SNARLRT_STATIC
 
 #include "runtime/core/process_calls.h"
 #include "runtime/interpose/call.h"
 
-/* Where the linker put the executable's code. */
+/* The executable's code, from the linker */
 extern const char __executable_start[] __attribute__((weak)), etext[] __attribute__((weak));
 
 static bool from_executable(const void *pc)
@@ -20,7 +21,7 @@ static bool from_executable(const void *pc)
 	return (uintptr_t)pc >= (uintptr_t)__executable_start && (uintptr_t)pc < (uintptr_t)etext;
 }
 
-static void *dlopen_here(const char *file, int mode)
+static void *dlopen_and_scan(const char *file, int mode)
 {
 	void *handle = REAL(dlopen)(file, mode);
 
@@ -29,7 +30,7 @@ static void *dlopen_here(const char *file, int mode)
 	return handle;
 }
 
-static void *dlmopen_here(Lmid_t space, const char *file, int mode)
+static void *dlmopen_and_scan(Lmid_t space, const char *file, int mode)
 {
 	void *handle = REAL(dlmopen)(space, file, mode);
 
@@ -38,23 +39,26 @@ static void *dlmopen_here(Lmid_t space, const char *file, int mode)
 	return handle;
 }
 
-/* From tail_x86_64.S, which then jumps to what we return. */
+/* Called by tail_call_x86_64.S, which jumps to the returned address. */
 SNARLRT_HIDDEN void *snarlrt_dlopen_enter(const void *pc);
 SNARLRT_HIDDEN void *snarlrt_dlmopen_enter(const void *pc);
 
 void *snarlrt_dlopen_enter(const void *pc)
 {
 	snarlrt_real_ready();
-	return from_executable(pc) ? (void *)dlopen_here : (void *)REAL(dlopen);
+	return from_executable(pc) ? (void *)dlopen_and_scan : (void *)REAL(dlopen);
 }
 
 void *snarlrt_dlmopen_enter(const void *pc)
 {
 	snarlrt_real_ready();
-	return from_executable(pc) ? (void *)dlmopen_here : (void *)REAL(dlmopen);
+	return from_executable(pc) ? (void *)dlmopen_and_scan : (void *)REAL(dlmopen);
 }
 
-/* Before: its last chance to be told. After: another one may take its place. */
+/*
+ * Scans before, to record modules that are about to be unmapped, and after, because another module
+ * may be mapped at the same address.
+ */
 SNARLRT_INTERPOSE int dlclose(void *handle)
 {
 	int got;

@@ -1,19 +1,18 @@
 /*
- * Processes: their making and their end.
+ * Start and end of processes: fork, vfork, clone, posix_spawn, system, popen; exit, abort.
  *
- * fork: the child's runtime must be its own before anything instrumented runs
- * in it, atfork and signal handlers included; so handlers of ours are registered
- * before all others (snarlrt_process_init), which makes them the last to prepare
- * and the first afterwards. They also serve the forks inside libc (daemon,
- * forkpty). _Fork, clone and the bare system calls run none.
+ * fork: in the child, the runtime must have its own trace and threads before instrumented code runs
+ * there, including atfork and signal handlers. snarlrt_process_init() therefore registers atfork
+ * handlers before the program can. They run last before the fork and first after it. They also
+ * serve forks inside libc (daemon, forkpty). _Fork, clone and raw system calls run no atfork
+ * handlers; their interposers call fork_prepare() and fork_done().
  *
- * vfork: the child borrows the parent's memory and its thread until it execs or
- * exits. Recording what it does as the parent's would be wrong, and so would
- * be a second process writing the parent's ring; so the thread records nothing
- * meanwhile (tail_x86_64.S calls vfork_before and vfork_after).
+ * vfork: the child borrows the parent's memory and thread until it execs or exits. Its events are
+ * not the parent's, and two processes must not write one ring. So the thread records nothing
+ * meanwhile: tail_call_x86_64.S calls snarlrt_vfork_before and snarlrt_vfork_after.
  *
- * Under control making a process is a point. The child of a fork goes on alone and
- * is not part of the run that is watched; another image is not controlled at all.
+ * In mode control, starting a process is a scheduling point. The child of a fork runs on its own
+ * and is no part of the run; another program runs in mode off.
  */
 #include <sched.h>
 
@@ -32,11 +31,11 @@
 
 __thread bool snarlrt_vforked;
 
-static bool registered;
-static int quick_status;
-static __thread unsigned forking;	/* in a static program fork() ends in our _Fork() */
-static __thread bool prepared;
-static __thread uint64_t fork_mask;
+static bool registered;			/* snarlrt_process_init() succeeded */
+static int quick_status;		/* argument of quick_exit() */
+static __thread unsigned forking;	/* fork() calls under way; some call _Fork() below */
+static __thread bool fork_prepared;	/* between fork_prepare() and fork_done() */
+static __thread uint64_t fork_mask;	/* signal mask before fork_prepare() */
 
 bool snarlrt_own_process(void)
 {
@@ -44,34 +43,35 @@ bool snarlrt_own_process(void)
 	       snarlrt.live->pid == (uint32_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
-/* The other threads of the runtime are stopped where they hold nothing that the child needs. */
+/* Takes the locks of the runtime, so that the child finds consistent data and free locks. */
 static void fork_prepare(void)
 {
 	struct snarlrt_thread *self;
 
-	if (mode_is_off() || prepared)
+	if (mode_is_off() || fork_prepared)
 		return;
-	self = snarlrt_enter();		/* a stranger gets its name now: the child needs one */
+	/* Attaches the thread if pthread_create did not make it: the child needs its state. */
+	self = snarlrt_enter();
 	if (self)
 		snarlrt_leave(self);
 	fork_mask = snarlrt_signals_block();
 	snarlrt_process->fork(true);
-	snarlrt_birth_fork(true);
+	snarlrt_thread_create_fork(true);
 	snarlrt_thread_fork(true);
 	arena_fork(true);
 	ctl_heap_fork(true);
-	prepared = true;
+	fork_prepared = true;
 }
 
 static void fork_done(bool child)
 {
-	if (!prepared)
+	if (!fork_prepared)
 		return;
-	prepared = false;
+	fork_prepared = false;
 	ctl_heap_fork(false);
 	arena_fork(false);
 	snarlrt_thread_fork(false);
-	snarlrt_birth_fork(false);
+	snarlrt_thread_create_fork(false);
 	snarlrt_process->fork(false);
 	if (child) {
 		snarlrt_exit_noted = false;
@@ -94,8 +94,11 @@ static void fork_child(void)
 	fork_done(true);
 }
 
-/* As at_quick_exit() registers it: that one is linked statically, and would be seen as ours. */
-static void quick_end(void *unused)
+/*
+ * A handler for __cxa_at_quick_exit(). at_quick_exit() is linked statically, and would show as a
+ * symbol of the runtime.
+ */
+static void finish_at_quick_exit(void *unused)
 {
 	(void)unused;
 	ctl_finish(quick_status);
@@ -103,10 +106,10 @@ static void quick_end(void *unused)
 }
 
 /*
- * What this process starts is not to be controlled: the environment, in which they
- * would find our options, says so from the first of them on. The new text is shorter.
+ * Changes SNARL_OPTIONS in the environment to mode=off, so that programs which this process starts
+ * are not controlled. The new text is not longer than the old one.
  */
-void snarlrt_control_alone(void)
+void snarlrt_environ_mode_off(void)
 {
 	static const char key[] = SNARL_OPTIONS_ENV "=", off[] = "mode=off";
 	size_t k = sizeof(key) - 1;
@@ -119,23 +122,24 @@ void snarlrt_control_alone(void)
 void snarlrt_process_init(void)
 {
 	registered = pthread_atfork(fork_prepare, fork_parent, fork_child) == 0 &&
-		     __cxa_at_quick_exit(quick_end, NULL) == 0;
+		     __cxa_at_quick_exit(finish_at_quick_exit, NULL) == 0;
 }
 
 static pid_t note_fork(pid_t pid, const void *pc)
 {
-	if (pid > 0 && snarlrt_watching())
+	if (pid > 0 && snarlrt_wants_events())
 		snarlrt_note(TRACE_FORK, 0, NULL, (uint64_t)pid, 0, pc);
 	return pid;
 }
 
-static void new_process(const void *pc)
+/* In mode control a scheduling point, and the new process is made uncontrolled. */
+static void before_new_process(const void *pc)
 {
 	if (likely(!ctl_on()))
 		return;
 	ctl_source_point(0, pc);
 	ctl_outside_child();
-	snarlrt_control_alone();
+	snarlrt_environ_mode_off();
 }
 
 SNARLRT_INTERPOSE pid_t fork(void)
@@ -143,7 +147,7 @@ SNARLRT_INTERPOSE pid_t fork(void)
 	pid_t pid;
 
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	forking++;
 	pid = REAL(fork)();
 	forking--;
@@ -152,40 +156,40 @@ SNARLRT_INTERPOSE pid_t fork(void)
 
 SNARLRT_INTERPOSE pid_t _Fork(void)
 {
-	bool alone = !prepared;
+	bool direct = !fork_prepared;
 	pid_t pid;
 
 	snarlrt_real_ready();
-	if (alone)
-		new_process(SNARLRT_PC());
-	if (alone)
+	if (direct)
+		before_new_process(SNARLRT_PC());
+	if (direct)
 		fork_prepare();
 	pid = REAL(_Fork)();
-	if (alone)
+	if (direct)
 		fork_done(pid == 0);
 	return forking ? pid : note_fork(pid, SNARLRT_PC());
 }
 
-/* syscall(): no libc state is told of the child, but ours has to be. */
-long snarlrt_fork_by_hand(long number, const long *v, const void *pc)
+/* syscall(): libc does not learn of the child, but the runtime must. */
+long snarlrt_fork_syscall(long number, const long *v, const void *pc)
 {
 	long pid;
 
-	new_process(pc);
+	before_new_process(pc);
 	fork_prepare();
 	pid = REAL(syscall)(number, v[0], v[1], v[2], v[3], v[4], v[5]);
 	fork_done(pid == 0);
 	return note_fork((pid_t)pid, pc);
 }
 
-struct cloned {
+struct clone_start {
 	int (*main)(void *);
 	void *arg;
 };
 
-static int cloned_main(void *v)
+static int clone_main(void *v)
 {
-	struct cloned *c = v;
+	struct clone_start *c = v;
 	int status;
 
 	fork_done(true);
@@ -195,10 +199,13 @@ static int cloned_main(void *v)
 	return status;
 }
 
-/* One that shares our memory runs on our thread's variables: nothing can be done for it. */
+/*
+ * With CLONE_VM the child shares thread-local storage with its parent. The runtime cannot tell the
+ * two apart, so it does not prepare anything.
+ */
 SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
 {
-	struct cloned c = { start, arg };
+	struct clone_start c = { start, arg };
 	void *more[3];
 	va_list args;
 	int pid;
@@ -208,29 +215,30 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 	for (int i = 0; i < 3; i++)
 		more[i] = va_arg(args, void *);
 	va_end(args);
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	if (mode_is_off() || flags & CLONE_VM)
 		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);
 	fork_prepare();
-	pid = REAL(clone)(start ? cloned_main : NULL, stack, flags, &c, more[0], more[1], more[2]);
+	pid = REAL(clone)(start ? clone_main : NULL, stack, flags, &c, more[0], more[1], more[2]);
 	fork_done(false);
 	return note_fork(pid, SNARLRT_PC());
 }
 
 static __thread struct {
-	struct snarlrt_tls tls;
-	unsigned depth;		/* a child may vfork again */
-} aside;
+	struct snarlrt_tls tls;	/* the parent's, while the child runs */
+	unsigned depth;		/* vforks under way: a child may vfork again */
+} vfork_saved;
 
 SNARLRT_HIDDEN void snarlrt_vfork_before(void);
 SNARLRT_HIDDEN long snarlrt_vfork_after(long got, const void *pc);
 
+/* Gives the thread, and hence the child, a state that records nothing. */
 void snarlrt_vfork_before(void)
 {
-	new_process(NULL);
-	if (aside.depth++ > 0)
+	before_new_process(NULL);
+	if (vfork_saved.depth++ > 0)
 		return;
-	aside.tls = __snarl_tls;
+	vfork_saved.tls = __snarl_tls;
 	snarlrt_vforked = true;
 	__snarl_tls = (struct snarlrt_tls){
 		.told = (struct snarlrt_frame *)-1,
@@ -239,11 +247,11 @@ void snarlrt_vfork_before(void)
 	};
 }
 
-/* In the parent, or when there is no child. */
+/* Called in the parent after the child's exec or exit, and if vfork failed. */
 long snarlrt_vfork_after(long got, const void *pc)
 {
-	if (--aside.depth == 0) {
-		__snarl_tls = aside.tls;
+	if (--vfork_saved.depth == 0) {
+		__snarl_tls = vfork_saved.tls;
 		snarlrt_vforked = false;
 	}
 	if (got < 0) {
@@ -262,8 +270,8 @@ SNARLRT_INTERPOSE int posix_spawn(pid_t *pid, const char *path,
 	int error;
 
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
-	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
+	before_new_process(SNARLRT_PC());
+	snarlrt_hide();		/* the child shares this memory, and may call interposers */
 	error = REAL(posix_spawn)(&child, path, actions, attr, argv, envp);
 	snarlrt_unhide();
 	if (error == 0)
@@ -282,8 +290,8 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 	int error;
 
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
-	snarlrt_hide();		/* the child runs in our memory, in a static program through us */
+	before_new_process(SNARLRT_PC());
+	snarlrt_hide();		/* the child shares this memory, and may call interposers */
 	error = REAL(posix_spawnp)(&child, file, actions, attr, argv, envp);
 	snarlrt_unhide();
 	if (error == 0)
@@ -294,17 +302,17 @@ SNARLRT_INTERPOSE int posix_spawnp(pid_t *pid, const char *file,
 }
 
 /*
- * Under control the shell is waited for like any other child, so that the other
- * threads go on. (libc's ignores SIGINT and SIGQUIT meanwhile; nobody sends them here.)
+ * system() in mode control. ctl_call_child() waits for the shell as for any child, so other threads
+ * run meanwhile. Unlike libc's, it does not ignore SIGINT and SIGQUIT while it waits.
  */
-static int system_outside(const char *command, const void *pc)
+static int system_controlled(const char *command, const void *pc)
 {
 	char *argv[] = { "sh", "-c", (char *)command, NULL };
 	struct snarlrt_call c = { .what = TRACE_CALL_WAIT, .pc = pc, .control = true };
 	int status = -1, error;
 	pid_t pid;
 
-	new_process(pc);
+	before_new_process(pc);
 	snarlrt_hide();
 	error = REAL(posix_spawn)(&pid, "/bin/sh", NULL, NULL, argv, environ);
 	snarlrt_unhide();
@@ -320,35 +328,38 @@ SNARLRT_INTERPOSE int system(const char *command)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()) || !command)
 		return REAL(system)(command);
-	return system_outside(command, SNARLRT_PC());
+	return system_controlled(command, SNARLRT_PC());
 }
 
-/* Nothing waits here but for the child's end, in pclose(): then everybody does. */
+/*
+ * popen() and pclose() are scheduling points. pclose() blocks in libc until the child ends, and all
+ * threads with it.
+ */
 SNARLRT_INTERPOSE FILE *popen(const char *command, const char *mode)
 {
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	return REAL(popen)(command, mode);
 }
 
 SNARLRT_INTERPOSE int pclose(FILE *f)
 {
 	snarlrt_real_ready();
-	new_process(SNARLRT_PC());
+	before_new_process(SNARLRT_PC());
 	return REAL(pclose)(f);
 }
 
-/* Once: in a static program exit() ends in our _exit(). */
+/* Notes EXIT at most once: in a static program exit() ends in this file's _exit(). */
 static void note_exit(int status, const void *pc)
 {
 	snarlrt_real_ready();
-	if (snarlrt_exit_noted || !snarlrt_watching() || !snarlrt_own_process())
+	if (snarlrt_exit_noted || !snarlrt_wants_events() || !snarlrt_own_process())
 		return;
 	snarlrt_note(TRACE_EXIT, 0, NULL, (uint64_t)status, 0, pc);
 	snarlrt_exit_noted = true;
 }
 
-/* What is still to be written is written by a handler that runs last of all. */
+/* The exit handler of process/init.c, which runs last, writes the rest of the trace. */
 SNARLRT_INTERPOSE void exit(int status)
 {
 	ctl_exit_begins();
@@ -384,11 +395,14 @@ SNARLRT_INTERPOSE void quick_exit(int status)
 	__builtin_unreachable();
 }
 
-/* A handler may still leave by longjmp; and what is in live memory is not lost. */
+/*
+ * Does not finish the trace: a handler of SIGABRT may leave by longjmp, and the tool finds the last
+ * events in live memory.
+ */
 SNARLRT_INTERPOSE void abort(void)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching() && snarlrt_own_process())
+	if (snarlrt_wants_events() && snarlrt_own_process())
 		snarlrt_note(TRACE_EXIT, 0, NULL, 128 + SIGABRT, 0, SNARLRT_PC());
 	REAL(abort)();
 	__builtin_unreachable();

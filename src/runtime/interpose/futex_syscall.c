@@ -1,10 +1,10 @@
 /*
- * syscall(): futexes made by hand, as std::atomic::wait and many a home-made
- * lock do; and children made by hand. All other numbers pass through as they are.
+ * syscall(): futexes, as std::atomic::wait and many hand-written locks use them, and system calls
+ * that create a process. All other numbers are passed on.
  *
- * A wait is noted when it is over, a wake before it is made. The priority
- * inheriting operations are a wait and a wake too: the word is taken in user
- * space when nobody competes, so these calls are no locks and unlocks.
+ * A wait is noted after the call, a wake before it. Priority-inheriting operations are noted as a
+ * wait and a wake too, not as lock and unlock: without contention such a lock is taken in user
+ * space, without a call.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
@@ -20,7 +20,7 @@
 #define SYS_futex_waitv 449
 #endif
 
-/* <linux/futex.h> of Linux 5.16; older headers lack it. */
+/* struct futex_waitv of <linux/futex.h>, which headers before Linux 5.16 lack */
 struct waitv {
 	uint64_t val, uaddr;
 	uint32_t flags, reserved;
@@ -30,7 +30,7 @@ struct args {
 	long v[6];
 };
 
-static inline long pass(long number, const struct args *a)
+static inline long call_real(long number, const struct args *a)
 {
 	return REAL(syscall)(number, a->v[0], a->v[1], a->v[2], a->v[3], a->v[4], a->v[5]);
 }
@@ -41,7 +41,7 @@ static long futex_wait(const struct args *a, uint64_t expected, unsigned detail,
 	long got;
 
 	snarlrt_wait_begin(TRACE_FUTEX_WAIT, word, pc);
-	got = pass(SYS_futex, a);
+	got = call_real(SYS_futex, a);
 	snarlrt_wait_end();
 	snarlrt_note(TRACE_FUTEX_WAIT, detail, word, expected, got < 0 ? errno : 0, pc);
 	return got;
@@ -53,13 +53,13 @@ static long futex_wake(const struct args *a, uint64_t count, const void *pc)
 	long got;
 
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, word, count, 0, pc);
-	got = pass(SYS_futex, a);
+	got = call_real(SYS_futex, a);
 	if (unlikely(got < 0))
 		snarlrt_note(TRACE_FUTEX_WAKE, 0, word, count, errno, pc);
 	return got;
 }
 
-/* Wakes some of a word's waiters and moves the rest to another word. */
+/* Wakes some waiters of a word and moves the rest to another word. */
 static long futex_requeue(const struct args *a, uint64_t count, const void *pc)
 {
 	const void *word = (const void *)a->v[0];
@@ -68,7 +68,7 @@ static long futex_requeue(const struct args *a, uint64_t count, const void *pc)
 
 	snarlrt_note(TRACE_FUTEX_REQUEUE, 0, word, other, 0, pc);
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, word, count, 0, pc);
-	got = pass(SYS_futex, a);
+	got = call_real(SYS_futex, a);
 	if (unlikely(got < 0)) {
 		int error = errno;
 
@@ -78,7 +78,7 @@ static long futex_requeue(const struct args *a, uint64_t count, const void *pc)
 	return got;
 }
 
-/* Wakes waiters of two words, the second (v[4]) depending on its old value. */
+/* Wakes waiters of a word and, depending on its old value, of a second one (v[4]). */
 static long futex_wake_op(const struct args *a, const void *pc)
 {
 	snarlrt_note(TRACE_FUTEX_WAKE, 0, (const void *)a->v[4], (uint32_t)a->v[3], 0, pc);
@@ -114,12 +114,11 @@ static long futex(const struct args *a, const void *pc)
 	case FUTEX_CMP_REQUEUE:
 	case FUTEX_CMP_REQUEUE_PI:
 		return futex_requeue(a, value, pc);
-	default:
-		return pass(SYS_futex, a);
+	default: return call_real(SYS_futex, a);
 	}
 }
 
-/* Returns which of the words woke it. */
+/* Waits on several words; returns the index of the one that was woken. */
 static long futex_waitv(const struct args *a, const void *pc)
 {
 	const struct waitv *words = (const struct waitv *)a->v[0];
@@ -129,11 +128,11 @@ static long futex_waitv(const struct args *a, const void *pc)
 	long got;
 
 	if (ctl_on()) {
-		errno = ENOSYS;		/* as before Linux 5.16; callers have another way */
+		errno = ENOSYS;		/* as kernels before 5.16 do: callers have a fallback */
 		return -1;
 	}
 	snarlrt_wait_begin(TRACE_FUTEX_WAIT, words, pc);
-	got = pass(SYS_futex_waitv, a);
+	got = call_real(SYS_futex_waitv, a);
 	snarlrt_wait_end();
 	if (got >= 0) {
 		word = (const void *)words[got].uaddr;
@@ -143,10 +142,13 @@ static long futex_waitv(const struct args *a, const void *pc)
 	return got;
 }
 
-/* A new process with a copy of the memory, and its own or the same stack. */
-static bool makes_child(long number, const struct args *a)
+/*
+ * True for calls that create a process with a copy of the memory and, for clone, the caller's
+ * stack.
+ */
+static bool is_fork(long number, const struct args *a)
 {
-	const uint64_t *clone3 = (const uint64_t *)a->v[0];	/* flags first, the stack sixth */
+	const uint64_t *clone3 = (const uint64_t *)a->v[0];	/* flags first, stack sixth */
 
 	switch (number) {
 	case SYS_fork: return true;
@@ -156,7 +158,7 @@ static bool makes_child(long number, const struct args *a)
 	return false;
 }
 
-/* The caller may have passed fewer than six: the rest is garbage nobody looks at. */
+/* Reads six arguments. If the caller passed fewer, the rest is garbage that the kernel ignores. */
 SNARLRT_INTERPOSE long syscall(long number, ...)
 {
 	struct args a;
@@ -171,7 +173,7 @@ SNARLRT_INTERPOSE long syscall(long number, ...)
 		return futex(&a, SNARLRT_PC());
 	if (number == SYS_futex_waitv)
 		return futex_waitv(&a, SNARLRT_PC());
-	if (unlikely(makes_child(number, &a)))
-		return snarlrt_fork_by_hand(number, a.v, SNARLRT_PC());
-	return pass(number, &a);
+	if (unlikely(is_fork(number, &a)))
+		return snarlrt_fork_syscall(number, a.v, SNARLRT_PC());
+	return call_real(number, &a);
 }

@@ -1,23 +1,22 @@
 /*
  * malloc and its family.
  *
- * A block's life in the trace is MALLOC, noted once the program owns it, to
- * FREE, noted while it still does; so a later owner of the same address always
- * comes after. The owners of its memory are forgotten at both ends.
+ * MALLOC is noted when the program owns the block, FREE while it still does. So the MALLOC of a
+ * later owner of the same address always follows the FREE. At both, the shadow forgets which
+ * threads accessed the memory.
  *
- * realloc is a FREE of the old block and a MALLOC of the new one, even if it
- * stays in place. The FREE cannot wait for the real call: once that has moved
- * the block, another thread may have got the old address and be noting it. If
- * the call fails, the old block is noted as allocated again, with the size it can
- * hold, since nobody remembers what was asked for.
+ * realloc is a FREE of the old block and a MALLOC of the new one, even if the block stays in place.
+ * The FREE is noted before the real call: afterwards another thread may have got the old address
+ * and note that. If the call fails, the old block is noted as allocated again, with its usable
+ * size, since the requested one is not stored.
  *
- * Before the real functions are known (ld.so allocates, and so does the look-up
- * itself) memory comes from a small static arena whose blocks are never reused;
- * free() knows them by their address.
+ * ld.so allocates before the real functions are known, and so does the look-up of these. Such
+ * requests are served from a small static buffer whose blocks are never reused; free() recognises
+ * them by their address.
  *
- * Under control all memory is control_heap.c's, which notes events itself. Of
- * blocks that libc gave out before the mode was known, free() takes any in libc's
- * first heap, the one behind the program's data.
+ * In mode control all blocks come from control/heap, which notes its own events. libc allocated
+ * some blocks before the mode was set. For these, free() accepts any address in libc's first heap,
+ * the one behind the program's data (brk).
  */
 #include <limits.h>
 
@@ -35,7 +34,7 @@ __thread const void *snarlrt_heap_pc;
 static char early[EARLY_BYTES] SNARLRT_BIG __attribute__((aligned(EARLY_ALIGN)));
 static size_t early_used;
 
-/* Each block has its size in the 16 bytes before it. */
+/* The 16 bytes before a block hold its size. */
 static void *early_alloc(size_t size, size_t align)
 {
 	size_t at = early_used + EARLY_ALIGN;
@@ -62,7 +61,7 @@ static inline size_t early_size(const void *p)
 
 static inline size_t usable(void *p)
 {
-	return snarlrt_found(REAL(malloc_usable_size)) ? REAL(malloc_usable_size)(p) : 0;
+	return snarlrt_real_found(REAL(malloc_usable_size)) ? REAL(malloc_usable_size)(p) : 0;
 }
 
 static inline const void *caller(const void *pc)
@@ -70,7 +69,7 @@ static inline const void *caller(const void *pc)
 	return snarlrt_heap_pc ? snarlrt_heap_pc : pc;
 }
 
-static void note_new(void *p, size_t size, const void *pc)
+static void note_malloc(void *p, size_t size, const void *pc)
 {
 	size_t room;
 
@@ -83,7 +82,7 @@ static void note_new(void *p, size_t size, const void *pc)
 	birth_note(p, room > size ? room : size, size, caller(pc));
 }
 
-static void note_gone(void *p, const void *pc)
+static void note_free(void *p, const void *pc)
 {
 	clock_expect(p);
 	birth_note_end(p, usable(p), caller(pc));
@@ -94,13 +93,16 @@ static inline bool controlled(void)
 	return unlikely(mode_controls());
 }
 
-/* Under control, or a block from there (a process may end control before it ends). */
+/*
+ * True in mode control, and for a block of its heap: a process may leave mode control before it
+ * ends.
+ */
 static inline bool controlled_block(const void *p)
 {
 	return unlikely(mode_controls() || ctl_heap_has(p));
 }
 
-static bool libc_gave(const void *p)
+static bool is_libc_block(const void *p)
 {
 	extern char _end[];
 	uintptr_t brk = (uintptr_t)sys_call(SYS_brk, 0, 0, 0);
@@ -112,7 +114,7 @@ static void controlled_free(void *p, const void *pc)
 {
 	if (ctl_heap_has(p))
 		ctl_heap_free(p, pc);
-	else if (libc_gave(p))
+	else if (is_libc_block(p))
 		REAL(free)(p);
 	else
 		ctl_heap_bad_free(p, NULL, pc);
@@ -131,7 +133,7 @@ static void *controlled_realloc(void *p, size_t size, const void *pc)
 	}
 	if (ctl_heap_has(p))
 		return ctl_heap_realloc(p, size, pc);
-	if (!libc_gave(p)) {
+	if (!is_libc_block(p)) {
 		ctl_heap_bad_free(p, NULL, pc);
 		errno = ENOMEM;
 		return NULL;
@@ -145,7 +147,7 @@ static void *controlled_realloc(void *p, size_t size, const void *pc)
 	return to;
 }
 
-/* Like libc, it takes the next power of two for what is none. */
+/* Rounds `align` up to a power of two, as libc does. */
 static void *controlled_aligned(size_t align, size_t size, const void *pc)
 {
 	size_t power = sizeof(void *);
@@ -166,11 +168,11 @@ SNARLRT_INTERPOSE void *malloc(size_t size)
 	if (controlled())
 		return ctl_heap_alloc(size, 0, false, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(malloc)))
+	if (!snarlrt_real_found(REAL(malloc)))
 		return early_alloc(size, 0);
 	p = REAL(malloc)(size);
-	if (snarlrt_watching())
-		note_new(p, size, SNARLRT_PC());
+	if (snarlrt_wants_events())
+		note_malloc(p, size, SNARLRT_PC());
 	return p;
 }
 
@@ -183,11 +185,11 @@ SNARLRT_INTERPOSE void *calloc(size_t count, size_t size)
 	if (controlled())
 		return ctl_heap_alloc(too_big ? SIZE_MAX : total, 0, true, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(calloc)))
-		return too_big ? NULL : early_alloc(total, 0);	/* never used before: zero */
+	if (!snarlrt_real_found(REAL(calloc)))
+		return too_big ? NULL : early_alloc(total, 0);	/* never used before, hence zero */
 	p = REAL(calloc)(count, size);
-	if (snarlrt_watching())
-		note_new(p, too_big ? SIZE_MAX : total, SNARLRT_PC());
+	if (snarlrt_wants_events())
+		note_malloc(p, too_big ? SIZE_MAX : total, SNARLRT_PC());
 	return p;
 }
 
@@ -200,14 +202,14 @@ SNARLRT_INTERPOSE void free(void *p)
 		return;
 	}
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(free)))
+	if (!snarlrt_real_found(REAL(free)))
 		return;
-	if (snarlrt_watching())
-		note_gone(p, SNARLRT_PC());
+	if (snarlrt_wants_events())
+		note_free(p, SNARLRT_PC());
 	REAL(free)(p);
 }
 
-/* An early block moves to the real heap as soon as there is one. */
+/* Moves an early block to the real heap, if that is known. */
 static void *early_realloc(void *p, size_t size, const void *pc)
 {
 	size_t keep = early_size(p) < size ? early_size(p) : size;
@@ -218,13 +220,13 @@ static void *early_realloc(void *p, size_t size, const void *pc)
 	if (controlled())
 		to = ctl_heap_alloc(size, 0, false, caller(pc));
 	else
-		to = snarlrt_found(REAL(malloc)) ? REAL(malloc)(size) : early_alloc(size, 0);
+		to = snarlrt_real_found(REAL(malloc)) ? REAL(malloc)(size) : early_alloc(size, 0);
 	if (!to)
 		return NULL;
 	for (size_t i = 0; i < keep; i++)
 		to[i] = ((char *)p)[i];
-	if (snarlrt_found(REAL(malloc)) && snarlrt_watching() && !controlled())
-		note_new(to, size, pc);
+	if (snarlrt_real_found(REAL(malloc)) && snarlrt_wants_events() && !controlled())
+		note_malloc(to, size, pc);
 	return to;
 }
 
@@ -237,12 +239,12 @@ static void *do_realloc(void *p, size_t size, const void *pc)
 		return early_realloc(p, size, pc);
 	if (controlled_block(p))
 		return controlled_realloc(p, size, caller(pc));
-	if (!snarlrt_found(REAL(realloc)))
+	if (!snarlrt_real_found(REAL(realloc)))
 		return early_alloc(size, 0);
-	if (!snarlrt_watching())
+	if (!snarlrt_wants_events())
 		return REAL(realloc)(p, size);
 	if (p)
-		note_gone(p, pc);
+		note_free(p, pc);
 	to = REAL(realloc)(p, size);
 	if (p && !to && size != 0) {
 		int saved = errno;
@@ -251,9 +253,9 @@ static void *do_realloc(void *p, size_t size, const void *pc)
 		snarlrt_note(TRACE_MALLOC, 0, p, room, 0, caller(pc));
 		errno = saved;
 	}
-	/* realloc(p, 0) is free(p). */
+	/* realloc(p, 0) is free(p): no MALLOC */
 	if (to || !p || size != 0)
-		note_new(to, size, pc);
+		note_malloc(to, size, pc);
 	return to;
 }
 
@@ -268,34 +270,34 @@ SNARLRT_INTERPOSE void *reallocarray(void *p, size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &total)) {
 		errno = ENOMEM;
-		if (snarlrt_watching())
+		if (snarlrt_wants_events())
 			snarlrt_note(TRACE_MALLOC, 0, NULL, SIZE_MAX, ENOMEM, SNARLRT_PC());
 		return NULL;
 	}
 	return do_realloc(p, total, SNARLRT_PC());
 }
 
-/* One stamp for those with an alignment. */
-#define ALIGNED(name)                                                                     \
-	SNARLRT_INTERPOSE void *name(size_t align, size_t size)                           \
-	{                                                                                 \
-		void *p;                                                                  \
-                                                                                          \
-		if (controlled())                                                         \
-			return controlled_aligned(align, size, caller(SNARLRT_PC()));     \
-		snarlrt_real_ready();                                                     \
-		if (!snarlrt_found(REAL(name)))                                                   \
-			return early_alloc(size, align);                                  \
-		p = REAL(name)(align, size);                                              \
-		if (snarlrt_watching())                                                   \
-			note_new(p, size, SNARLRT_PC());                                  \
-		return p;                                                                 \
+/* Define functions that take an alignment. */
+#define ALIGNED(name)                                                                              \
+	SNARLRT_INTERPOSE void *name(size_t align, size_t size)                                    \
+	{                                                                                          \
+		void *p;                                                                           \
+                                                                                                   \
+		if (controlled())                                                                  \
+			return controlled_aligned(align, size, caller(SNARLRT_PC()));              \
+		snarlrt_real_ready();                                                              \
+		if (!snarlrt_real_found(REAL(name)))                                               \
+			return early_alloc(size, align);                                           \
+		p = REAL(name)(align, size);                                                       \
+		if (snarlrt_wants_events())                                                        \
+			note_malloc(p, size, SNARLRT_PC());                                        \
+		return p;                                                                          \
 	}
 
 ALIGNED(memalign)
 ALIGNED(aligned_alloc)
 
-static int controlled_posix(void **out, size_t align, size_t size, const void *pc)
+static int controlled_posix_memalign(void **out, size_t align, size_t size, const void *pc)
 {
 	int saved = errno;
 	void *p;
@@ -315,44 +317,44 @@ SNARLRT_INTERPOSE int posix_memalign(void **out, size_t align, size_t size)
 	int error;
 
 	if (controlled())
-		return controlled_posix(out, align, size, caller(SNARLRT_PC()));
+		return controlled_posix_memalign(out, align, size, caller(SNARLRT_PC()));
 	snarlrt_real_ready();
-	if (!snarlrt_found(REAL(posix_memalign))) {
+	if (!snarlrt_real_found(REAL(posix_memalign))) {
 		*out = early_alloc(size, align);
 		return *out ? 0 : ENOMEM;
 	}
 	error = REAL(posix_memalign)(out, align, size);
-	if (snarlrt_watching()) {
+	if (snarlrt_wants_events()) {
 		if (error == 0)
-			note_new(*out, size, SNARLRT_PC());
+			note_malloc(*out, size, SNARLRT_PC());
 		else
 			snarlrt_note(TRACE_MALLOC, 0, NULL, size, error, caller(SNARLRT_PC()));
 	}
 	return error;
 }
 
-static void *controlled_paged(size_t size, size_t unit, const void *pc)
+static void *controlled_pages(size_t size, size_t unit, const void *pc)
 {
 	size_t rest = unit - 1 - (size + unit - 1) % unit;
 
 	return ctl_heap_alloc(size + rest < size ? SIZE_MAX : size + rest, 4096, false, pc);
 }
 
-/* room: of the last page, pvalloc gives all. */
-#define PAGED(name, room)                                                                 \
-	SNARLRT_INTERPOSE void *name(size_t size)                                         \
-	{                                                                                 \
-		void *p;                                                                  \
-                                                                                          \
-		if (controlled())                                                         \
-			return controlled_paged(size, room, caller(SNARLRT_PC()));        \
-		snarlrt_real_ready();                                                     \
-		if (!snarlrt_found(REAL(name)))                                                   \
-			return early_alloc(size, 4096);                                   \
-		p = REAL(name)(size);                                                     \
-		if (snarlrt_watching())                                                   \
-			note_new(p, size, SNARLRT_PC());                                  \
-		return p;                                                                 \
+/* Define functions that return whole pages. `unit`: to which the size is rounded up. */
+#define PAGED(name, unit)                                                                          \
+	SNARLRT_INTERPOSE void *name(size_t size)                                                  \
+	{                                                                                          \
+		void *p;                                                                           \
+                                                                                                   \
+		if (controlled())                                                                  \
+			return controlled_pages(size, unit, caller(SNARLRT_PC()));                 \
+		snarlrt_real_ready();                                                              \
+		if (!snarlrt_real_found(REAL(name)))                                               \
+			return early_alloc(size, 4096);                                            \
+		p = REAL(name)(size);                                                              \
+		if (snarlrt_wants_events())                                                        \
+			note_malloc(p, size, SNARLRT_PC());                                        \
+		return p;                                                                          \
 	}
 
 PAGED(valloc, 1)

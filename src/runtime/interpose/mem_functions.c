@@ -1,10 +1,10 @@
 /*
- * mem* and the b* they replaced: what they read and write, noted before they
- * do it, as the compilers' own hooks are.
+ * Functions on memory: mem*, b*, wmem*. The ranges that they read and write are noted before the
+ * real call, as hooks of accesses are.
  *
- * These run before anything else in a process, even before our own relocations
- * are done, so they look nothing up: without the real function a loop does.
- * Nobody watching costs a test and a jump.
+ * Some run before all else in the process, even before the runtime is relocated. These do not look
+ * up real functions; as long as there is none, they use a loop. When no events are wanted they cost
+ * a test and a jump.
  */
 #include "runtime/hooks/entry.h"
 #include "runtime/interpose/call.h"
@@ -44,7 +44,7 @@ static int compare(const void *a, const void *b, size_t n)
 	return 0;
 }
 
-/* Never inlined, so that the other way through an interposer is a plain jump. */
+/* Not inlined, so that the path without events stays free of a stack frame. */
 static NOINLINE void *note_copy(void *to, const void *from, size_t n,
 			      const void *pc)
 {
@@ -62,8 +62,9 @@ static NOINLINE void *note_fill(void *to, size_t n, const void *pc)
 }
 
 /*
- * So few bytes are read, then written, as in code where they are no call (wrap/hooks/small_copies.c): under control others
- * may come between.
+ * Copies 1, 2, 4, 8 or 16 bytes as a read followed by a write, so that in mode control another
+ * thread may run in between. Copies that the compiler inlined do the same
+ * (wrap/hooks/small_copies.c).
  */
 static NOINLINE void *copy_in_steps(void *to, const void *from, size_t n, const void *pc)
 {
@@ -75,30 +76,28 @@ static NOINLINE void *copy_in_steps(void *to, const void *from, size_t n, const 
 	return REAL(memcpy)(to, held, n);
 }
 
-static inline bool goes_in_steps(size_t n)
+static inline bool copies_in_steps(size_t n)
 {
 	return unlikely(mode_controls()) && n > 0 && n <= 16 && (n & (n - 1)) == 0;
 }
 
-static NOINLINE void *watched_copy(void *to, const void *from, size_t n,
-				  const void *pc)
+static NOINLINE void *copy_noted(void *to, const void *from, size_t n, const void *pc)
 {
-	if (goes_in_steps(n))
+	if (copies_in_steps(n))
 		return copy_in_steps(to, from, n, pc);
 	note_copy(to, from, n, pc);
 	return REAL(memcpy)(to, from, n);
 }
 
-static NOINLINE void *watched_move(void *to, const void *from, size_t n,
-				  const void *pc)
+static NOINLINE void *move_noted(void *to, const void *from, size_t n, const void *pc)
 {
-	if (goes_in_steps(n))
+	if (copies_in_steps(n))
 		return copy_in_steps(to, from, n, pc);
 	note_copy(to, from, n, pc);
 	return REAL(memmove)(to, from, n);
 }
 
-static NOINLINE void *watched_set(void *to, int c, size_t n, const void *pc)
+static NOINLINE void *set_noted(void *to, int c, size_t n, const void *pc)
 {
 	note_fill(to, n, pc);
 	return REAL(memset)(to, c, n);
@@ -106,36 +105,36 @@ static NOINLINE void *watched_set(void *to, int c, size_t n, const void *pc)
 
 SNARLRT_INTERPOSE void *memcpy(void *to, const void *from, size_t n)
 {
-	if (snarlrt_watching())
-		return watched_copy(to, from, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(memcpy)))
+	if (snarlrt_wants_events())
+		return copy_noted(to, from, n, SNARLRT_PC());
+	if (!snarlrt_real_found(REAL(memcpy)))
 		return copy_up(to, from, n);
 	return REAL(memcpy)(to, from, n);
 }
 
 SNARLRT_INTERPOSE void *mempcpy(void *to, const void *from, size_t n)
 {
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_copy(to, from, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(mempcpy)))
+	if (!snarlrt_real_found(REAL(mempcpy)))
 		return (char *)copy_up(to, from, n) + n;
 	return REAL(mempcpy)(to, from, n);
 }
 
 SNARLRT_INTERPOSE void *memmove(void *to, const void *from, size_t n)
 {
-	if (snarlrt_watching())
-		return watched_move(to, from, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(memmove)))
+	if (snarlrt_wants_events())
+		return move_noted(to, from, n, SNARLRT_PC());
+	if (!snarlrt_real_found(REAL(memmove)))
 		return copy_any(to, from, n);
 	return REAL(memmove)(to, from, n);
 }
 
 SNARLRT_INTERPOSE void bcopy(const void *from, void *to, size_t n)
 {
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_copy(to, from, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(memmove)))
+	if (!snarlrt_real_found(REAL(memmove)))
 		copy_any(to, from, n);
 	else
 		REAL(memmove)(to, from, n);
@@ -143,18 +142,18 @@ SNARLRT_INTERPOSE void bcopy(const void *from, void *to, size_t n)
 
 SNARLRT_INTERPOSE void *memset(void *to, int c, size_t n)
 {
-	if (snarlrt_watching())
-		return watched_set(to, c, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(memset)))
+	if (snarlrt_wants_events())
+		return set_noted(to, c, n, SNARLRT_PC());
+	if (!snarlrt_real_found(REAL(memset)))
 		return fill(to, c, n);
 	return REAL(memset)(to, c, n);
 }
 
 SNARLRT_INTERPOSE void bzero(void *to, size_t n)
 {
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_fill(to, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(memset)))
+	if (!snarlrt_real_found(REAL(memset)))
 		fill(to, 0, n);
 	else
 		REAL(memset)(to, 0, n);
@@ -162,15 +161,15 @@ SNARLRT_INTERPOSE void bzero(void *to, size_t n)
 
 SNARLRT_INTERPOSE void explicit_bzero(void *to, size_t n)
 {
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_fill(to, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(explicit_bzero)))
+	if (!snarlrt_real_found(REAL(explicit_bzero)))
 		fill(to, 0, n);
 	else
 		REAL(explicit_bzero)(to, n);
 }
 
-/* The bytes up to the first that differs, it included. */
+/* Notes reads up to and including the first byte that differs. */
 static void note_compared(const void *a, const void *b, size_t n, const void *pc)
 {
 	const unsigned char *x = a, *y = b;
@@ -186,18 +185,18 @@ static void note_compared(const void *a, const void *b, size_t n, const void *pc
 
 SNARLRT_INTERPOSE int memcmp(const void *a, const void *b, size_t n)
 {
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_compared(a, b, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(memcmp)))
+	if (!snarlrt_real_found(REAL(memcmp)))
 		return compare(a, b, n);
 	return REAL(memcmp)(a, b, n);
 }
 
 SNARLRT_INTERPOSE int bcmp(const void *a, const void *b, size_t n)
 {
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_compared(a, b, n, SNARLRT_PC());
-	if (!snarlrt_found(REAL(memcmp)))
+	if (!snarlrt_real_found(REAL(memcmp)))
 		return compare(a, b, n);
 	return REAL(memcmp)(a, b, n);
 }
@@ -206,14 +205,14 @@ SNARLRT_INTERPOSE void *memchr(const void *s, int c, size_t n)
 {
 	const char *p = s, *hit = NULL;
 
-	if (!snarlrt_found(REAL(memchr))) {
+	if (!snarlrt_real_found(REAL(memchr))) {
 		for (size_t i = 0; i < n && !hit; i++)
 			if (p[i] == (char)c)
 				hit = p + i;
 		return (void *)hit;
 	}
 	hit = REAL(memchr)(s, c, n);
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		snarlrt_range(false, s, hit ? (size_t)(hit - p) + 1 : n, SNARLRT_PC());
 	return (void *)hit;
 }
@@ -226,7 +225,7 @@ SNARLRT_INTERPOSE void *memrchr(const void *s, int c, size_t n)
 	snarlrt_real_ready();
 	hit = REAL(memrchr)(s, c, n);
 	skipped = hit ? (size_t)(hit - (const char *)s) : 0;
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		snarlrt_range(false, (const char *)s + skipped, n - skipped, SNARLRT_PC());
 	return (void *)hit;
 }
@@ -237,7 +236,7 @@ SNARLRT_INTERPOSE void *memmem(const void *s, size_t n, const void *what, size_t
 
 	snarlrt_real_ready();
 	hit = REAL(memmem)(s, n, what, size);
-	if (snarlrt_watching()) {
+	if (snarlrt_wants_events()) {
 		snarlrt_range(false, s, hit ? (size_t)(hit - (const char *)s) + size : n,
 			      SNARLRT_PC());
 		snarlrt_range(false, what, size, SNARLRT_PC());
@@ -245,37 +244,38 @@ SNARLRT_INTERPOSE void *memmem(const void *s, size_t n, const void *what, size_t
 	return (void *)hit;
 }
 
-/* What clang makes of struct copies and the like. */
+/* clang calls these for copies of structs and the like. */
 void *__tsan_memcpy(void *to, const void *from, size_t n);
 void *__tsan_memmove(void *to, const void *from, size_t n);
 void *__tsan_memset(void *to, int c, size_t n);
 
 SNARLRT_INTERPOSE void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
-	if (snarlrt_watching())
-		return watched_copy(to, from, n, SNARLRT_PC());
-	return snarlrt_found(REAL(memcpy)) ? REAL(memcpy)(to, from, n) : copy_up(to, from, n);
+	if (snarlrt_wants_events())
+		return copy_noted(to, from, n, SNARLRT_PC());
+	return snarlrt_real_found(REAL(memcpy)) ? REAL(memcpy)(to, from, n) : copy_up(to, from, n);
 }
 
 SNARLRT_INTERPOSE void *__tsan_memmove(void *to, const void *from, size_t n)
 {
-	if (snarlrt_watching())
-		return watched_move(to, from, n, SNARLRT_PC());
-	return snarlrt_found(REAL(memmove)) ? REAL(memmove)(to, from, n) : copy_any(to, from, n);
+	if (snarlrt_wants_events())
+		return move_noted(to, from, n, SNARLRT_PC());
+	return snarlrt_real_found(REAL(memmove)) ? REAL(memmove)(to, from, n)
+						 : copy_any(to, from, n);
 }
 
 SNARLRT_INTERPOSE void *__tsan_memset(void *to, int c, size_t n)
 {
-	if (snarlrt_watching())
-		return watched_set(to, c, n, SNARLRT_PC());
-	return snarlrt_found(REAL(memset)) ? REAL(memset)(to, c, n) : fill(to, c, n);
+	if (snarlrt_wants_events())
+		return set_noted(to, c, n, SNARLRT_PC());
+	return snarlrt_real_found(REAL(memset)) ? REAL(memset)(to, c, n) : fill(to, c, n);
 }
 
-/* The forms that _FORTIFY_SOURCE calls: the real ones check `room` and abort. */
+/* _FORTIFY_SOURCE calls these: the real functions check `room` and abort. */
 SNARLRT_INTERPOSE void *__memcpy_chk(void *to, const void *from, size_t n, size_t room)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_copy(to, from, n, SNARLRT_PC());
 	return REAL(__memcpy_chk)(to, from, n, room);
 }
@@ -283,7 +283,7 @@ SNARLRT_INTERPOSE void *__memcpy_chk(void *to, const void *from, size_t n, size_
 SNARLRT_INTERPOSE void *__mempcpy_chk(void *to, const void *from, size_t n, size_t room)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_copy(to, from, n, SNARLRT_PC());
 	return REAL(__mempcpy_chk)(to, from, n, room);
 }
@@ -291,7 +291,7 @@ SNARLRT_INTERPOSE void *__mempcpy_chk(void *to, const void *from, size_t n, size
 SNARLRT_INTERPOSE void *__memmove_chk(void *to, const void *from, size_t n, size_t room)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_copy(to, from, n, SNARLRT_PC());
 	return REAL(__memmove_chk)(to, from, n, room);
 }
@@ -299,7 +299,7 @@ SNARLRT_INTERPOSE void *__memmove_chk(void *to, const void *from, size_t n, size
 SNARLRT_INTERPOSE void *__memset_chk(void *to, int c, size_t n, size_t room)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_fill(to, n, SNARLRT_PC());
 	return REAL(__memset_chk)(to, c, n, room);
 }
@@ -307,7 +307,7 @@ SNARLRT_INTERPOSE void *__memset_chk(void *to, int c, size_t n, size_t room)
 SNARLRT_INTERPOSE void __explicit_bzero_chk(void *to, size_t n, size_t room)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_fill(to, n, SNARLRT_PC());
 	REAL(__explicit_bzero_chk)(to, n, room);
 }
@@ -315,7 +315,7 @@ SNARLRT_INTERPOSE void __explicit_bzero_chk(void *to, size_t n, size_t room)
 SNARLRT_INTERPOSE wchar_t *wmemcpy(wchar_t *to, const wchar_t *from, size_t n)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_copy(to, from, n * sizeof(*to), SNARLRT_PC());
 	return REAL(wmemcpy)(to, from, n);
 }
@@ -323,7 +323,7 @@ SNARLRT_INTERPOSE wchar_t *wmemcpy(wchar_t *to, const wchar_t *from, size_t n)
 SNARLRT_INTERPOSE wchar_t *wmemmove(wchar_t *to, const wchar_t *from, size_t n)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_copy(to, from, n * sizeof(*to), SNARLRT_PC());
 	return REAL(wmemmove)(to, from, n);
 }
@@ -331,7 +331,7 @@ SNARLRT_INTERPOSE wchar_t *wmemmove(wchar_t *to, const wchar_t *from, size_t n)
 SNARLRT_INTERPOSE wchar_t *wmemset(wchar_t *to, wchar_t c, size_t n)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		snarlrt_range(true, to, n * sizeof(*to), SNARLRT_PC());
 	return REAL(wmemset)(to, c, n);
 }

@@ -1,8 +1,8 @@
 /*
- * mmap, munmap, mremap: big memory that comes and goes without malloc.
+ * mmap, munmap, mremap: memory that the program maps itself.
  *
- * Order and forgetting as in interpose_heap.c: MUNMAP before the real call, MMAP
- * after it. Mappings that libc and ld.so make for themselves are not seen.
+ * As in malloc.c, MUNMAP is noted before the real call and MMAP after it, and the shadow forgets
+ * which threads accessed the memory. Mappings that libc and ld.so make internally are not seen.
  */
 #include "runtime/core/sys.h"
 #include "runtime/interpose/call.h"
@@ -31,7 +31,7 @@ static void *do_mmap(void *at, size_t size, int prot, int flags, int fd, off_t o
 
 	snarlrt_real_ready();
 	p = REAL(mmap)(at, size, prot, flags, fd, offset);
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		note_mapped(p, size, pc);
 	return p;
 }
@@ -46,7 +46,7 @@ SNARLRT_INTERPOSE void *mmap64(void *at, size_t size, int prot, int flags, int f
 	return do_mmap(at, size, prot, flags, fd, offset, SNARLRT_PC());
 }
 
-/* The kernel refuses these before it touches anything. */
+/* True if the kernel refuses the arguments and unmaps nothing. */
 static bool refused(const void *p, size_t size)
 {
 	return ((uintptr_t)p & PAGE_MASK) != 0 || size == 0 || size > 1ul << 47;
@@ -55,7 +55,7 @@ static bool refused(const void *p, size_t size)
 SNARLRT_INTERPOSE int munmap(void *p, size_t size)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching() && !refused(p, size))
+	if (snarlrt_wants_events() && !refused(p, size))
 		note_unmapped(p, size, SNARLRT_PC());
 	return REAL(munmap)(p, size);
 }
@@ -63,7 +63,7 @@ SNARLRT_INTERPOSE int munmap(void *p, size_t size)
 SNARLRT_INTERPOSE void *mremap(void *p, size_t size, size_t new_size, int flags, ...)
 {
 	const void *pc = SNARLRT_PC();
-	bool watching = snarlrt_watching() && !refused(p, size);
+	bool watching = snarlrt_wants_events() && !refused(p, size);
 	void *to, *at;
 	va_list args;
 

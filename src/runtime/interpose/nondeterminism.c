@@ -1,10 +1,10 @@
 /*
- * Sources of numbers that differ from run to run, made to repeat under control.
+ * Functions whose results differ from run to run. In mode control they repeat.
  *
- * Random bytes (getrandom, getentropy, arc4random) come from a generator with a fixed
- * seed. gettid() gives the process's id plus the thread's number, the same with
- * either back end. getpid() stays real: other processes know us by it. Real are
- * also /dev/urandom, bare system calls, and the CPU's own random instructions.
+ * getrandom, getentropy and arc4random return bytes of a generator with a fixed seed. gettid()
+ * returns the process's id plus the thread's number, the same with both back ends. getpid() stays
+ * real, since other processes use it. Also real are /dev/urandom, raw system calls and the
+ * processor's random instructions.
  */
 #include <sys/random.h>
 
@@ -12,15 +12,15 @@
 #include "runtime/core/sys.h"
 #include "sched/rng.h"
 
-static uint64_t state = 0x736e61726c5eedull;
+static uint64_t rng_state = 0x736e61726c5eedull;
 
-static void fill(void *to, size_t n, const void *pc)
+static void fill_random(void *to, size_t n, const void *pc)
 {
 	unsigned char *p = to;
 
 	ctl_point(SCHED_OP_OTHER, NULL, pc);
 	while (n > 0) {
-		uint64_t x = rng_next(&state);
+		uint64_t x = rng_next(&rng_state);
 
 		for (int i = 0; i < 8 && n > 0; i++, n--, x >>= 8)
 			*p++ = (unsigned char)x;
@@ -32,7 +32,7 @@ SNARLRT_INTERPOSE ssize_t getrandom(void *buf, size_t n, unsigned flags)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()) || flags & ~(unsigned)(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE))
 		return REAL(getrandom)(buf, n, flags);
-	fill(buf, n, SNARLRT_PC());
+	fill_random(buf, n, SNARLRT_PC());
 	return (ssize_t)n;
 }
 
@@ -41,7 +41,7 @@ SNARLRT_INTERPOSE int getentropy(void *buf, size_t n)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()) || n > 256)
 		return REAL(getentropy)(buf, n);
-	fill(buf, n, SNARLRT_PC());
+	fill_random(buf, n, SNARLRT_PC());
 	return 0;
 }
 
@@ -52,7 +52,7 @@ SNARLRT_INTERPOSE uint32_t arc4random(void)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(arc4random)();
-	fill(&v, sizeof(v), SNARLRT_PC());
+	fill_random(&v, sizeof(v), SNARLRT_PC());
 	return v;
 }
 
@@ -63,7 +63,7 @@ SNARLRT_INTERPOSE void arc4random_buf(void *buf, size_t n)
 		REAL(arc4random_buf)(buf, n);
 		return;
 	}
-	fill(buf, n, SNARLRT_PC());
+	fill_random(buf, n, SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE uint32_t arc4random_uniform(uint32_t below)
@@ -73,7 +73,7 @@ SNARLRT_INTERPOSE uint32_t arc4random_uniform(uint32_t below)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(arc4random_uniform)(below);
-	fill(&v, sizeof(v), SNARLRT_PC());
+	fill_random(&v, sizeof(v), SNARLRT_PC());
 	return below ? (uint32_t)(v % below) : 0;
 }
 

@@ -1,10 +1,10 @@
 /*
- * C++'s operator new and delete: they end in malloc and free, which note the
- * caller of the operator instead of the C++ library (snarlrt_heap_pc).
+ * operator new and delete of C++. They end in malloc and free, which note the caller of the
+ * operator instead of a pc in the C++ library (snarlrt_heap_pc).
  *
- * A dynamic program whose C++ library is linked in statically has no other
- * operator new than ours: then malloc does the work. In a static program they are
- * not interposed at all.
+ * If a dynamic program links its C++ library statically, these functions replace the library's, and
+ * there is no real function: malloc and free are called instead. In a static program the operators
+ * are not interposed.
  */
 #ifndef SNARLRT_STATIC
 
@@ -15,7 +15,10 @@ static inline void restore(const void **saved)
 	snarlrt_heap_pc = *saved;
 }
 
-/* Until the end of the scope, one way or the other; the outermost caller counts. */
+/*
+ * Sets the pc that malloc and free note, until the scope ends or is unwound. If operators call each
+ * other, the outermost caller counts.
+ */
 #define ON_BEHALF_OF_CALLER()                                                             \
 	const void *saved __attribute__((cleanup(restore))) = snarlrt_heap_pc;            \
                                                                                           \
@@ -31,7 +34,7 @@ static void *allocate(size_t size, size_t align, bool may_fail)
 		size = 1;
 	p = align ? aligned_alloc(align, (size + align - 1) & ~(align - 1)) : malloc(size);
 	if (!p && !may_fail)
-		abort();	/* C cannot throw */
+		abort();	/* an exception is due, which C cannot throw */
 	return p;
 }
 

@@ -1,32 +1,35 @@
 /*
- * Waiting for something to happen: descriptors, children, signals.
+ * Calls that wait for events: of descriptors, of child processes, of signals.
  */
 #include "runtime/control/model/poll.h"
 #include "runtime/interpose/call.h"
 
-/* The kernel reads the array and writes the answers into it. */
-static inline void asks(struct snarlrt_call *c, const struct pollfd *fds, nfds_t n)
+/* The kernel reads the whole array and writes the answers into it. */
+static inline void note_pollfds(struct snarlrt_call *c, const struct pollfd *fds, nfds_t n)
 {
 	if (c->open)
 		snarlrt_range(false, fds, n * sizeof(*fds), c->pc);
 }
 
-static inline int answered(struct snarlrt_call *c, struct pollfd *fds, nfds_t n, int got)
+static inline int leave_poll(struct snarlrt_call *c, struct pollfd *fds, nfds_t n, int got)
 {
 	if (c->open && got >= 0)
 		snarlrt_range(true, fds, n * sizeof(*fds), c->pc);
 	return (int)snarlrt_call_leave(c, got);
 }
 
-/* `deadline` and `set` are for control: its virtual time, the mask meanwhile (or NULL). */
-#define POLL_FN(name, deadline, set, params, args)                                        \
-	SNARLRT_INTERPOSE int name params                                                 \
-	{                                                                                 \
-		SNARLRT_CALL(c, TRACE_CALL_POLL, SNARLRT_NO_FD);                          \
-		asks(&c, fds, n);                                                         \
-		return answered(&c, fds, n,                                               \
-				c.control ? ctl_call_poll(&c, fds, n, deadline, set) :    \
-					    REAL(name) args);                             \
+/*
+ * `deadline` (in virtual time) and `set` (the signal mask during the call, or NULL) are for mode
+ * control.
+ */
+#define POLL_FN(name, deadline, set, params, args)                                                 \
+	SNARLRT_INTERPOSE int name params                                                          \
+	{                                                                                          \
+		SNARLRT_CALL(c, TRACE_CALL_POLL, SNARLRT_NO_FD);                                   \
+		note_pollfds(&c, fds, n);                                                          \
+		return leave_poll(&c, fds, n,                                                      \
+				  c.control ? ctl_call_poll(&c, fds, n, deadline, set)             \
+					    : REAL(name) args);                                    \
 	}
 
 POLL_FN(poll, ctl_deadline_ms(timeout), NULL, (struct pollfd *fds, nfds_t n, int timeout),
@@ -57,7 +60,8 @@ SNARLRT_INTERPOSE int select(int n, fd_set *r, fd_set *w, fd_set *e, struct time
 	int got;
 
 	note_sets(&c, false, n, r, w, e);
-	got = c.control ? ctl_call_select(&c, n, r, w, e, timeout) : REAL(select)(n, r, w, e, timeout);
+	got = c.control ? ctl_call_select(&c, n, r, w, e, timeout)
+			: REAL(select)(n, r, w, e, timeout);
 	if (got >= 0)
 		note_sets(&c, true, n, r, w, e);
 	return (int)snarlrt_call_leave(&c, got);
@@ -99,7 +103,7 @@ EPOLL_FN(epoll_pwait2, ctl_deadline_in(timeout), mask,
 	  const sigset_t *mask),
 	 (fd, events, max, timeout, mask))
 
-/* `type`, `id`, `flags`: which child, as waitid() has it. */
+/* `type`, `id`, `flags`: arguments with which waitid() would wait for the same children. */
 #define WAIT_FN(name, out, type, id, flags, params, args)                                 \
 	SNARLRT_INTERPOSE pid_t name params                                               \
 	{                                                                                 \

@@ -1,6 +1,6 @@
 /*
- * pthread_barrier_*. Which thread is told to be the serial one is chance, so
- * that is in the argument and the result is 0 for all.
+ * pthread_barrier_*. Which thread becomes the serial one is chance: BARRIER_LEAVE has this in its
+ * argument, and the result 0 for all threads.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
@@ -18,7 +18,7 @@ SNARLRT_INTERPOSE int pthread_barrier_init(pthread_barrier_t *barrier,
 	return result;
 }
 
-/* Waits for threads that are still on their way out of the barrier. */
+/* Blocks while threads are still leaving the barrier. */
 SNARLRT_INTERPOSE int pthread_barrier_destroy(pthread_barrier_t *barrier)
 {
 	int result;

@@ -1,7 +1,7 @@
 /*
- * pthread_cond_*. A wait is two events: cond-wait before the mutex is given up,
- * cond-wake when it is held again, whatever the result. A thread cancelled in
- * the wait gets its mutex back too before it unwinds.
+ * pthread_cond_*. A wait is two events: COND_WAIT before the mutex is released and COND_WAKE when
+ * it is held again, whatever the result. A thread that is cancelled in the wait also reacquires the
+ * mutex before it unwinds.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
@@ -19,7 +19,7 @@ SNARLRT_INTERPOSE int pthread_cond_init(pthread_cond_t *cond, const pthread_cond
 	return result;
 }
 
-/* May wait for those just woken to leave: POSIX lets them still be on their way. */
+/* May block until woken waiters have left: POSIX allows destroying the condition before that. */
 SNARLRT_INTERPOSE int pthread_cond_destroy(pthread_cond_t *cond)
 {
 	int result;

@@ -1,5 +1,8 @@
 /*
- * pthread_create and the rest of a thread's life.
+ * Life of threads: creation, join, detach, exit, cancellation.
+ *
+ * pthread_create() passes its arguments to thread_main() in a struct start_args. The new thread
+ * copies it, gives itself its id (thread_begin) and calls the program's routine.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,61 +16,63 @@
 #include "runtime/monitor/monitor.h"
 #include "runtime/record/thread.h"
 
-struct birth {
+/* What a new thread needs. Freed entries are kept in a list: arena memory is never returned. */
+struct start_args {
 	void *(*routine)(void *);
 	void *arg;
-	struct mode_thread thread;
-	bool masked;		/* all signals are blocked until it is attached, then: */
-	uint64_t mask;
-	struct birth *next_free;
+	struct mode_thread thread;	/* argument of the mode's thread_begin */
+	bool masked;		/* the thread starts with all signals blocked */
+	uint64_t mask;		/* if `masked`: the mask that it then sets */
+	struct start_args *next_free;
 };
 
-static struct snarlrt_lock birth_lock;
-static struct birth *free_births;
+static struct snarlrt_lock start_lock;
+static struct start_args *free_starts;
 
-static struct birth *birth_alloc(void)
+static struct start_args *start_alloc(void)
 {
-	struct birth *b;
+	struct start_args *start;
 
-	snarlrt_lock(&birth_lock);
-	b = free_births;
-	if (b)
-		free_births = b->next_free;
-	snarlrt_unlock(&birth_lock);
-	return b ? b : arena_alloc(sizeof(*b));
+	snarlrt_lock(&start_lock);
+	start = free_starts;
+	if (start)
+		free_starts = start->next_free;
+	snarlrt_unlock(&start_lock);
+	return start ? start : arena_alloc(sizeof(*start));
 }
 
-static void birth_free(struct birth *b)
+static void start_free(struct start_args *start)
 {
-	snarlrt_lock(&birth_lock);
-	b->next_free = free_births;
-	free_births = b;
-	snarlrt_unlock(&birth_lock);
+	snarlrt_lock(&start_lock);
+	start->next_free = free_starts;
+	free_starts = start;
+	snarlrt_unlock(&start_lock);
 }
 
-void snarlrt_birth_fork(bool begin)
+void snarlrt_thread_create_fork(bool begin)
 {
 	if (begin)
-		snarlrt_lock(&birth_lock);
+		snarlrt_lock(&start_lock);
 	else
-		snarlrt_unlock(&birth_lock);
+		snarlrt_unlock(&start_lock);
 }
 
 static void *thread_main(void *v)
 {
-	struct birth b = *(struct birth *)v;
+	struct start_args start = *(struct start_args *)v;
 
-	birth_free(v);
-	snarlrt_handle_set((uintptr_t)pthread_self(), b.thread.id);
-	snarlrt_ops->thread_begin(&b.thread);
-	if (b.masked)
-		snarlrt_signals_set(b.mask);
-	return b.routine(b.arg);
+	start_free(v);
+	snarlrt_handle_set((uintptr_t)pthread_self(), start.thread.id);
+	snarlrt_ops->thread_begin(&start.thread);
+	if (start.masked)
+		snarlrt_signals_set(start.mask);
+	return start.routine(start.arg);
 }
 
 /*
- * A handler that runs before the thread has its name would make it a stranger. So
- * it is born with all signals blocked, unless its attributes say what is to be blocked.
+ * A signal handler that ran in a new thread before thread_begin would attach it as one that
+ * pthread_create did not make. Threads therefore start with all signals blocked, unless `attr` has
+ * a signal mask.
  */
 static bool inherits_mask(const pthread_attr_t *attr)
 {
@@ -80,7 +85,7 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 			  void *arg, const void *pc)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	struct birth *b;
+	struct start_args *start;
 	uint64_t mask;
 	uint32_t id;
 	int error;
@@ -91,38 +96,42 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 	if (!mode_records() && !mode_monitors())
 		return REAL(pthread_create)(out, attr, routine, arg);
 	mask = snarlrt_signals_block();
-	b = birth_alloc();
-	if (!b) {
+	start = start_alloc();
+	if (!start) {
 		snarlrt_signals_set(mask);
 		return REAL(pthread_create)(out, attr, routine, arg);
 	}
 	snarlrt.threaded = true;
-	b->masked = inherits_mask(attr);
-	b->mask = mask;
-	b->routine = routine;
-	b->arg = arg;
+	start->masked = inherits_mask(attr);
+	start->mask = mask;
+	start->routine = routine;
+	start->arg = arg;
 	id = snarlrt_thread_new_id();
-	/* The child's start must be later than this, so it is noted before. */
+	/* Noted before the real call, so that the new thread's first event is later. */
 	snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, 0, pc);
-	b->thread = (struct mode_thread){
+	start->thread = (struct mode_thread){
 		.id = id,
 		.parent = tls->self ? tls->self->id : 0,
-		.ordinal = tls->self ? tls->self->children + 1
-				     : __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED),
+		.ordinal = tls->self
+				   ? tls->self->children + 1
+				   : __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED),
 		.routine = (const void *)(uintptr_t)routine,
 	};
 	__atomic_fetch_add(&watch.unborn, 1, __ATOMIC_SEQ_CST);
 	snarlrt_hide();
-	error = REAL(pthread_create)(out, attr, thread_main, b);
+	error = REAL(pthread_create)(out, attr, thread_main, start);
 	snarlrt_unhide();
 	if (error) {
 		__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
 		snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, error, pc);
-		birth_free(b);
+		start_free(start);
 		snarlrt_signals_set(mask);
 		return error;
 	}
-	/* It may be joined before it ran; from now on b is the child's. */
+	/*
+	 * Set here too: the thread may be joined before it ran. From the real call on, the new
+	 * thread owns `start`.
+	 */
 	snarlrt_handle_set((uintptr_t)*out, id);
 	if (tls->self)
 		tls->self->children++;
@@ -136,25 +145,28 @@ SNARLRT_INTERPOSE int pthread_create(pthread_t *out, const pthread_attr_t *attr,
 	return snarlrt_thread_create(out, attr, routine, arg, SNARLRT_PC());
 }
 
-static void unwound(void *unused)
+static void join_end(void *unused)
 {
 	(void)unused;
 	snarlrt_wait_end();
 }
 
-/* Joining is a cancellation point; afterwards the handle may be another thread's. */
-#define JOIN(call)                                                                         \
-	do {                                                                               \
-		uint32_t id = snarlrt_handle_get((uintptr_t)thread);                       \
-		int error;                                                                 \
-		snarlrt_real_ready();                                                      \
-		snarlrt_wait_begin(TRACE_THREAD_JOIN, (void *)(uintptr_t)id, SNARLRT_PC()); \
-		pthread_cleanup_push(unwound, NULL);                                       \
-		error = call;                                                              \
-		pthread_cleanup_pop(1);                                                    \
-		snarlrt_note(TRACE_THREAD_JOIN, 0, (void *)(uintptr_t)id, id, error,       \
-			     SNARLRT_PC());                                                \
-		return error;                                                              \
+/*
+ * The id is looked up first: after the join, the handle may belong to another thread. `call` is a
+ * cancellation point.
+ */
+#define JOIN(call)                                                                                 \
+	do {                                                                                       \
+		uint32_t id = snarlrt_handle_get((uintptr_t)thread);                               \
+		int error;                                                                         \
+		snarlrt_real_ready();                                                              \
+		snarlrt_wait_begin(TRACE_THREAD_JOIN, (void *)(uintptr_t)id, SNARLRT_PC());        \
+		pthread_cleanup_push(join_end, NULL);                                              \
+		error = call;                                                                      \
+		pthread_cleanup_pop(1);                                                            \
+		snarlrt_note(TRACE_THREAD_JOIN, 0, (void *)(uintptr_t)id, id, error,               \
+			     SNARLRT_PC());                                                        \
+		return error;                                                                      \
 	} while (0)
 
 SNARLRT_INTERPOSE int pthread_join(pthread_t thread, void **value)
@@ -184,7 +196,8 @@ SNARLRT_INTERPOSE int pthread_clockjoin_np(pthread_t thread, void **value, clock
 					   const struct timespec *limit)
 {
 	if (ctl_on())
-		return ctl_thread_join(thread, value, true, ctl_deadline(clock, limit), SNARLRT_PC());
+		return ctl_thread_join(thread, value, true, ctl_deadline(clock, limit),
+				       SNARLRT_PC());
 	JOIN(REAL(pthread_clockjoin_np)(thread, value, clock, limit));
 }
 
@@ -208,7 +221,7 @@ SNARLRT_INTERPOSE int pthread_cancel(pthread_t thread)
 	snarlrt_real_ready();
 	if (ctl_on())
 		return ctl_thread_cancel(thread, SNARLRT_PC());
-	snarlrt_cancel_guard();
+	snarlrt_cancel_prepare();
 	if (mode_monitors())
 		watch_cancel((uint64_t)thread, (uint64_t)SNARLRT_PC());
 	snarlrt_note(TRACE_THREAD_CANCEL, 0, (void *)(uintptr_t)id, id, 0, SNARLRT_PC());
@@ -224,7 +237,7 @@ SNARLRT_INTERPOSE void pthread_exit(void *result)
 	__builtin_unreachable();
 }
 
-/* Under control cancellation is ours, and so is its state. */
+/* In mode control the runtime implements cancellation, including its state and type. */
 SNARLRT_INTERPOSE int pthread_setcancelstate(int state, int *old)
 {
 	struct ctl_thread *t = ctl_self();

@@ -1,17 +1,18 @@
 /*
- * pthread_mutex_*. A lock is noted once held, an unlock while still held;
- * format.h says what happens if an unlock fails after all.
+ * pthread_mutex_*. LOCK is noted while the mutex is held, UNLOCK before it is released.
+ * abi/trace_format.h ("Results") says what follows if an unlock fails.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
 #include "runtime/record/mutex_clock.h"
 
 /*
- * Looks before a thread sleeps, half a microsecond at most. What is noted makes critical sections longer, so that threads meet more often than
- * they would; to sleep and be woken costs ten times as much.
+ * How often a thread looks at a taken mutex before it sleeps; together half a microsecond. Noting
+ * events makes critical sections longer, so threads meet more often than without snarl. Sleeping
+ * and waking up costs ten times as much.
  */
-#define LOOKS 10
-#define SIMPLE 0	/* kind of a mutex for one process, neither recursive nor checked */
+#define SPINS 10
+#define KIND_NORMAL 0	/* __data.__kind of a plain private mutex */
 
 static uint64_t type_of(const pthread_mutexattr_t *attr)
 {
@@ -46,13 +47,13 @@ SNARLRT_INTERPOSE int pthread_mutex_destroy(pthread_mutex_t *mutex)
 	return result;
 }
 
-static inline void deliver(struct snarlrt_thread *self)
+static inline void deliver_signals(struct snarlrt_thread *self)
 {
 	if (unlikely(self->deferred_count))
 		snarlrt_deliver_deferred(self);
 }
 
-static __attribute__((noinline)) int locked(pthread_mutex_t *mutex, int result, const void *pc)
+static __attribute__((noinline)) int note_locked(pthread_mutex_t *mutex, int result, const void *pc)
 {
 	snarlrt_note(TRACE_MUTEX_LOCK, 0, mutex, 0, result, pc);
 	if (result == 0)
@@ -61,10 +62,10 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *mutex, int result, 
 }
 
 /*
- * Not tried first to save the two calls: glibc's trylock of a robust mutex that
- * is not recoverable leaves it locked.
+ * Locks in any mode. It does not try pthread_mutex_trylock() first to save the two wait calls:
+ * glibc's leaves a robust mutex locked that is not recoverable.
  */
-static __attribute__((noinline)) int lock_any(pthread_mutex_t *mutex, const void *pc)
+static __attribute__((noinline)) int lock_slow(pthread_mutex_t *mutex, const void *pc)
 {
 	int result;
 
@@ -74,40 +75,49 @@ static __attribute__((noinline)) int lock_any(pthread_mutex_t *mutex, const void
 	snarlrt_wait_begin(TRACE_MUTEX_LOCK, mutex, pc);
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_wait_end();
-	return locked(mutex, result, pc);
+	return note_locked(mutex, result, pc);
 }
 
-/* A mutex of the simplest sort that is taken may be free soon. Only a hint: what is read may be out of date. */
-static void look_before_sleep(const pthread_mutex_t *mutex)
+/*
+ * Waits a short time for a normal mutex to become free. Only a hint: the values read may be stale.
+ */
+static void spin_before_sleep(const pthread_mutex_t *mutex)
 {
-	if (__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) != SIMPLE)
+	if (__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) != KIND_NORMAL)
 		return;
-	for (int i = 0; i < LOOKS && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != 0; i++)
+	for (int i = 0; i < SPINS && __atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) != 0;
+	     i++)
 		sys_pause();
 }
 
-/* As lock_any(), where nothing is special. A handler may fork while the thread waits: the thread is asked for again. */
-static __attribute__((noinline)) int lock(pthread_mutex_t *mutex, const void *pc)
+/*
+ * Locks in mode record, without calls of the mode's functions. While the thread waits, a signal
+ * handler may fork and replace the thread's state, so __snarl_tls.self is read again afterwards.
+ */
+static __attribute__((noinline)) int lock_fast(pthread_mutex_t *mutex, const void *pc)
 {
 	int result;
 
 	if (!mutex_is_quiet() || unlikely(snarlrt_near_end()))
-		return lock_any(mutex, pc);
-	look_before_sleep(mutex);
+		return lock_slow(mutex, pc);
+	spin_before_sleep(mutex);
 	snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);
 	result = REAL(pthread_mutex_lock)(mutex);
 	snarlrt_waited();
 	if (unlikely(result || !mutex_note(TRACE_MUTEX_LOCK, mutex, pc)))
-		return locked(mutex, result, pc);
+		return note_locked(mutex, result, pc);
 	snarlrt_taken();
-	deliver(__snarl_tls.self);
+	deliver_signals(__snarl_tls.self);
 	return 0;
 }
 
-/* Asleep, a program calls this one and the unlock most: all else is out of line, so that to pass on takes no frame. */
+/*
+ * Programs call this and pthread_mutex_unlock most. All but the test for mode off is out of line,
+ * so that the jump to the real function needs no stack frame.
+ */
 SNARLRT_INTERPOSE int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-	return snarlrt_off() ? REAL(pthread_mutex_lock)(mutex) : lock(mutex, SNARLRT_PC());
+	return snarlrt_off() ? REAL(pthread_mutex_lock)(mutex) : lock_fast(mutex, SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE int pthread_mutex_trylock(pthread_mutex_t *mutex)
@@ -164,7 +174,7 @@ SNARLRT_INTERPOSE int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t 
 	return result;
 }
 
-static int unlock_noted(pthread_mutex_t *mutex, const void *pc)
+static int unlock_real(pthread_mutex_t *mutex, const void *pc)
 {
 	int result = REAL(pthread_mutex_unlock)(mutex);
 
@@ -175,26 +185,26 @@ static int unlock_noted(pthread_mutex_t *mutex, const void *pc)
 	return result;
 }
 
-static __attribute__((noinline)) int unlock_any(pthread_mutex_t *mutex, const void *pc)
+static __attribute__((noinline)) int unlock_slow(pthread_mutex_t *mutex, const void *pc)
 {
 	snarlrt_real_ready();
 	if (ctl_on())
 		return model_mutex_unlock(mutex, 0, pc);
 	snarlrt_note(TRACE_MUTEX_UNLOCK, 0, mutex, 0, 0, pc);
-	return unlock_noted(mutex, pc);
+	return unlock_real(mutex, pc);
 }
 
-static __attribute__((noinline)) int unlock(pthread_mutex_t *mutex, const void *pc)
+static __attribute__((noinline)) int unlock_fast(pthread_mutex_t *mutex, const void *pc)
 {
 	if (!mutex_note(TRACE_MUTEX_UNLOCK, mutex, pc))
-		return unlock_any(mutex, pc);
-	deliver(__snarl_tls.self);
-	return unlock_noted(mutex, pc);
+		return unlock_slow(mutex, pc);
+	deliver_signals(__snarl_tls.self);
+	return unlock_real(mutex, pc);
 }
 
 SNARLRT_INTERPOSE int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-	return snarlrt_off() ? REAL(pthread_mutex_unlock)(mutex) : unlock(mutex, SNARLRT_PC());
+	return snarlrt_off() ? REAL(pthread_mutex_unlock)(mutex) : unlock_fast(mutex, SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE int pthread_mutex_consistent(pthread_mutex_t *mutex)

@@ -1,29 +1,32 @@
 /*
  * pthread_once and call_once.
  *
- * The initialiser takes no argument, so what it is to be wrapped with waits on
- * the caller's stack, found through once_top. The trampoline takes it off before
- * it runs the initialiser: that may call once again, throw, be cancelled or jump
- * out, and nothing of ours is left behind.
+ * ONCE_PASS is noted when the call returns; ONCE_BEGIN and ONCE_END around the program's routine,
+ * if this call runs it. The routine takes no argument, so the real function gets once_trampoline(),
+ * which finds the routine on the caller's stack through once_top. The trampoline restores once_top
+ * before it calls the routine, because that may call once again, throw, be cancelled or longjmp
+ * out.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
 #include "runtime/interpose/blocking.h"
 
+/* A call of pthread_once or call_once under way. */
 struct once_call {
-	struct once_call *outer;
-	void (*routine)(void);
-	struct snarlrt_blocking pass;
+	struct once_call *outer;	/* the next in the list once_top */
+	void (*routine)(void);		/* the program's */
+	struct snarlrt_blocking pass;	/* the event ONCE_PASS */
 };
 
-static __thread struct once_call *once_top;
+static __thread struct once_call *once_top;	/* innermost call whose routine has not begun */
 
+/* A run of the routine, from ONCE_BEGIN to ONCE_END. */
 struct once_run {
 	const struct snarlrt_blocking *pass;
 	bool returned;
 };
 
-/* Unwound: the once is as if never tried, the next caller runs it again. */
+/* If the routine was unwound, libc treats the once as never tried, and the next caller runs it. */
 static inline void once_run_end(struct once_run *run)
 {
 	const struct snarlrt_blocking *p = run->pass;

@@ -1,6 +1,6 @@
 /*
- * pthread_rwlock_*. Both sides are released by the same call, so the event of
- * an unlock does not say which it was: the reader of the trace knows.
+ * pthread_rwlock_*. Readers and writers release by the same call, so RWLOCK_UNLOCK does not say
+ * which it was; the trace reader finds out.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"

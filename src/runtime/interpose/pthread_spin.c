@@ -1,6 +1,5 @@
 /*
- * pthread_spin_*. A spin lock is an int that is locked or not; libc never
- * reports an error but EBUSY.
+ * pthread_spin_*. The only error that libc returns is EBUSY.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"

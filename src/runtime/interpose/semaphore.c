@@ -1,6 +1,6 @@
 /*
- * sem_*. These report errors by errno. Named semaphores need nothing more:
- * sem_open gives memory that the same calls work on.
+ * sem_*. They report errors in errno. Named semaphores need no code of their own: sem_open()
+ * returns memory that the same functions use.
  */
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"

@@ -1,71 +1,74 @@
 /*
- * setjmp and longjmp: a jump leaves functions without their exit hooks, so the
- * call stack has to be cut back to where it was at the setjmp.
+ * setjmp and longjmp. A jump leaves functions without calling their exit hooks, so the call stack
+ * is unwound to its depth at the setjmp.
  *
- * The assembly in front of setjmp (tail_x86_64.S) has us remember, per thread,
- * the buffer's address and the depth of the call stack. An entry is dead once
- * its function has returned, that is, when a later setjmp sees a call stack
- * less deep, or as deep with a higher stack pointer. A buffer that was copied is
- * not found; then nothing is cut.
+ * tail_call_x86_64.S calls snarlrt_setjmp_enter(), which stores per thread the buffer's address and
+ * the depth of the call stack. An entry is dead once its function has returned; a later setjmp
+ * notices that by a lower depth, or by the same depth with a higher stack pointer. A buffer that
+ * the program copied is not found; then nothing is unwound.
  */
 #include "runtime/core/arena.h"
 #include "runtime/interpose/call.h"
 #include "runtime/record/ring.h"
 
-#define FEW 8u
+#define INLINE_JUMPS 8u	/* entries that need no allocation */
 
+/* A call of setjmp to which the thread may jump back. */
 struct jump {
-	uintptr_t buffer, stack;
-	uint64_t depth;
-	struct snarlrt_handler *handlers;
-	uint32_t hidden;
+	uintptr_t buffer;	/* address of the jmp_buf */
+	uintptr_t stack;	/* the caller's stack pointer */
+	uint64_t depth;		/* of the call stack */
+	struct snarlrt_handler *handlers;	/* signal handlers that the thread was in */
+	uint32_t hidden;	/* tls.hidden */
 };
 
+/* A thread's live calls of setjmp, oldest first. */
 struct jumps {
-	uint32_t count, room;
-	struct jump *entry;	/* NULL: `few` */
-	struct jump few[FEW];
+	uint32_t count;
+	uint32_t capacity;	/* length of `entry`, if not NULL */
+	struct jump *entry;	/* NULL: entries are in `inline_entry` */
+	struct jump inline_entry[INLINE_JUMPS];
 };
 
 static __thread struct jumps jumps;
 
-uint64_t snarlrt_depth(void)
+uint64_t snarlrt_stack_depth(void)
 {
 	return snarlrt_ops->depth();
 }
 
-void snarlrt_cut(uint64_t depth, const void *pc)
+void snarlrt_unwind(uint64_t depth, const void *pc)
 {
 	snarlrt_note(TRACE_JUMP, 0, NULL, depth, 0, pc);
 	snarlrt_ops->cut(depth);
 }
 
-static struct jump *entries(void)
+static struct jump *jump_entries(void)
 {
-	return jumps.entry ? jumps.entry : jumps.few;
+	return jumps.entry ? jumps.entry : jumps.inline_entry;
 }
 
-/* What was there is not given back: a handler may be looking at it. */
-static bool grow(void)
+/* The old array is not freed: an interrupted call may still use it. */
+static bool jumps_grow(void)
 {
-	uint32_t room = jumps.entry ? jumps.room * 2 : FEW * 4;
-	struct jump *more = arena_alloc(room * sizeof(*more));
+	uint32_t capacity = jumps.entry ? jumps.capacity * 2 : INLINE_JUMPS * 4;
+	struct jump *more = arena_alloc(capacity * sizeof(*more));
 
 	if (!more)
 		return false;
 	for (uint32_t i = 0; i < jumps.count; i++)
-		more[i] = entries()[i];
-	jumps.room = room;
+		more[i] = jump_entries()[i];
+	jumps.capacity = capacity;
 	jumps.entry = more;
 	return true;
 }
 
-static void remember(const struct jump *new)
+static void jumps_remember(const struct jump *new)
 {
 	uint32_t n = jumps.count, at;
 
 	while (n > 0) {
-		struct jump *last = &entries()[n - 1];
+		struct jump *last = &jump_entries()[n - 1];
 
 		if (last->depth < new->depth ||
 		    (last->depth == new->depth && last->stack >= new->stack))
@@ -73,30 +76,30 @@ static void remember(const struct jump *new)
 		n--;
 	}
 	for (at = 0; at < n; at++)
-		if (entries()[at].buffer == new->buffer)
+		if (jump_entries()[at].buffer == new->buffer)
 			break;
-	if (at < n) {	/* used again: it moves to the end */
+	if (at < n) {	/* buffer used again: its entry moves to the end */
 		for (; at + 1 < n; at++)
-			entries()[at] = entries()[at + 1];
+			jump_entries()[at] = jump_entries()[at + 1];
 		n--;
 	}
 	jumps.count = n;
-	if (n == (jumps.entry ? jumps.room : FEW) && !grow()) {
+	if (n == (jumps.entry ? jumps.capacity : INLINE_JUMPS) && !jumps_grow()) {
 		for (uint32_t i = 1; i < n; i++)
-			entries()[i - 1] = entries()[i];
+			jump_entries()[i - 1] = jump_entries()[i];
 		n--;
 	}
-	entries()[n] = *new;
+	jump_entries()[n] = *new;
 	jumps.count = n + 1;
 }
 
-/* From tail_x86_64.S, which then jumps to what we return. */
+/* Called by tail_call_x86_64.S, which jumps to the returned address. */
 SNARLRT_HIDDEN void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack);
 
 void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	bool held = tls->self && !tls->busy;
+	bool set_busy = tls->self && !tls->busy;
 	int saved = errno;
 
 	snarlrt_real_ready();
@@ -104,20 +107,20 @@ void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 		struct jump new = {
 			.buffer = (uintptr_t)buffer,
 			.stack = stack,
-			.depth = snarlrt_depth(),
+			.depth = snarlrt_stack_depth(),
 			.handlers = snarlrt_handlers,
 			.hidden = tls->hidden,
 		};
 
-		/* A handler may come here too: it has to wait. */
-		if (held)
+		/* A signal handler that calls setjmp too must wait. */
+		if (set_busy)
 			tls->busy = 1;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		remember(&new);
+		jumps_remember(&new);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		if (held)
+		if (set_busy)
 			tls->busy = 0;
-		if (held && unlikely(tls->self->deferred_count))
+		if (set_busy && unlikely(tls->self->deferred_count))
 			snarlrt_deliver_deferred(tls->self);
 	}
 	errno = saved;
@@ -128,33 +131,33 @@ void *snarlrt_setjmp_enter(const void *buffer, int which, uintptr_t stack)
 	}
 }
 
-static void jumping(const void *buffer, const void *pc)
+static void before_longjmp(const void *buffer, const void *pc)
 {
 	snarlrt_real_ready();
 	if (mode_is_off())
 		return;
 	for (uint32_t i = jumps.count; i-- > 0;) {
-		struct jump *j = &entries()[i];
+		struct jump *j = &jump_entries()[i];
 
 		if (j->buffer != (uintptr_t)buffer)
 			continue;
-		jumps.count = i + 1;	/* those above are being left */
-		snarlrt_handlers_left(j->handlers);
+		jumps.count = i + 1;	/* entries above belong to functions that the jump leaves */
+		snarlrt_handlers_unwind(j->handlers);
 		__snarl_tls.hidden = j->hidden;
 		snarlrt_heap_pc = NULL;
 		snarlrt_wait_end();
-		snarlrt_cut(j->depth, pc);
+		snarlrt_unwind(j->depth, pc);
 		return;
 	}
-	snarlrt_note(TRACE_JUMP, 0, NULL, snarlrt_depth(), 0, pc);
+	snarlrt_note(TRACE_JUMP, 0, NULL, snarlrt_stack_depth(), 0, pc);
 }
 
-#define JUMP_FN(name)                                                                     \
-	SNARLRT_INTERPOSE void name(struct __jmp_buf_tag env[1], int value)               \
-	{                                                                                 \
-		jumping(env, SNARLRT_PC());                                               \
-		REAL(name)(env, value);                                                   \
-		__builtin_unreachable();                                                  \
+#define JUMP_FN(name)                                                                              \
+	SNARLRT_INTERPOSE void name(struct __jmp_buf_tag env[1], int value)                        \
+	{                                                                                          \
+		before_longjmp(env, SNARLRT_PC());                                                 \
+		REAL(name)(env, value);                                                            \
+		__builtin_unreachable();                                                           \
 	}
 
 JUMP_FN(longjmp)

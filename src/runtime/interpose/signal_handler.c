@@ -1,18 +1,20 @@
 /*
- * Signal handlers: each is called through a trampoline that notes its start and
- * its end.
+ * Signal handlers of the program: each is called by a trampoline, which notes its start and its
+ * end.
  *
- * The kernel knows only the trampoline, always with SA_SIGINFO; the program is
- * shown what it installed. SIG_DFL and SIG_IGN stay as they are, and mask and
- * other flags are the kernel's business. A signal that interrupts the runtime is put off
- * (deferred.h); one that interrupts an append in the thunks has it restarted.
+ * The kernel gets the trampoline, always with SA_SIGINFO; the program is shown the handler that it
+ * installed. SIG_DFL, SIG_IGN, masks and other flags are passed to the kernel. A signal that
+ * arrives inside the runtime is deferred (core/deferred_signals.h). If a signal interrupts an
+ * append to the ring, the append is finished before the handler runs, or restarted after it
+ * (hooks/entry.h).
  *
- * What a handler may find half done (the thread hidden, or noted as waiting) is
- * set aside while it runs. A handler left by longjmp puts it back there.
+ * The interrupted thread may be hidden (snarlrt_hide) or marked as waiting. The trampoline saves
+ * this state in a struct snarlrt_handler and restores it after the handler. If the handler leaves
+ * by longjmp, the state at the setjmp is restored.
  *
- * Under control the trampoline only keeps the signal (control_signal.c), and the
- * handler is called at a point. So the kernel is told to restart what it
- * interrupts, and never takes a handler down.
+ * In mode control the trampoline only stores the signal (control/model/signal.c); signal_run()
+ * calls the handler at a scheduling point. The kernel therefore gets SA_RESTART, so that
+ * interrupted system calls go on, and no SA_RESETHAND: signal_run() removes one-shot handlers.
  */
 #include <ucontext.h>
 
@@ -22,39 +24,41 @@
 #include "runtime/hooks/entry.h"
 #include "runtime/interpose/call.h"
 
-#define SIGNALS 65
-#define WITH_INFO (1ull << 63)	/* in `user`: wants three arguments */
+#define SIGNALS 65		/* signal numbers are 1..64 */
+#define WITH_INFO (1ull << 63)	/* in `packed`: the handler takes three arguments */
 
+/* A call of a handler under way, and the state of the thread that it interrupted. */
 struct snarlrt_handler {
 	struct snarlrt_handler *outer;
-	const void *pc;
-	int number;
-	bool returned;
-	uint32_t hidden;
-	const void *heap_pc;
-	uint32_t waiting_in;
+	const void *pc;		/* in the handler, for its events */
+	int number;		/* of the signal */
+	bool returned;		/* false: the handler is being unwound */
+	uint32_t hidden;	/* tls.hidden */
+	const void *heap_pc;	/* snarlrt_heap_pc */
+	uint32_t waiting_in;	/* waiting_*: of the thread's slot in live memory */
 	uint64_t waiting_for, waiting_pc;
-	uint64_t *stripe;	/* of an atomic that faulted */
-	bool busy;
-	bool virtual;		/* under control: called at a point */
-	uint64_t sigmask;	/* then the thread's virtual mask before */
+	uint64_t *stripe;	/* clock stripe held by an atomic that faulted, or NULL */
+	bool busy;		/* a fault interrupted the runtime */
+	bool virtual;		/* mode control: called at a scheduling point */
+	uint64_t sigmask;	/* if `virtual`: the thread's virtual mask before */
 };
 
+/* What the program installed for each signal. */
 static struct action {
-	uint64_t user;		/* the program's handler; one word, so that it is never torn */
+	uint64_t packed;	/* handler and WITH_INFO in one atomic word */
 	int flags;		/* as installed */
 	sigset_t mask;
 } actions[SIGNALS] SNARLRT_BIG;
 
-static sigset_t interrupting;	/* what siginterrupt() was told */
+static sigset_t siginterrupted;	/* signals whose system calls end with EINTR */
 
 __thread struct snarlrt_handler *snarlrt_handlers;
 
-void snarlrt_handlers_left(struct snarlrt_handler *down_to)
+void snarlrt_handlers_unwind(struct snarlrt_handler *down_to)
 {
 	struct snarlrt_handler *h = snarlrt_handlers;
 
-	/* Only if it is there: a buffer may be older than we think. */
+	/* Do nothing if `down_to` is not in the list: the jump buffer may be stale. */
 	while (h && h != down_to)
 		h = h->outer;
 	if (h != down_to)
@@ -65,7 +69,7 @@ void snarlrt_handlers_left(struct snarlrt_handler *down_to)
 	snarlrt_handlers = down_to;
 }
 
-static void set_aside(struct snarlrt_handler *h)
+static void save_thread_state(struct snarlrt_handler *h)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -83,7 +87,10 @@ static void set_aside(struct snarlrt_handler *h)
 	snarlrt_wait_end();
 }
 
-/* The program mended what an atomic of ours faulted on: that one goes on now. */
+/*
+ * An atomic operation of a hook faulted, and the handler returned, so the instruction runs again:
+ * takes back the stripe and the busy state that snarlrt_defer_signal() gave up.
+ */
 static void resume_atomic(struct snarlrt_handler *h)
 {
 	if (h->stripe) {
@@ -94,7 +101,7 @@ static void resume_atomic(struct snarlrt_handler *h)
 	__snarl_tls.busy = 1;
 }
 
-static void put_back(struct snarlrt_handler *h)
+static void leave_handler(struct snarlrt_handler *h)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -111,13 +118,12 @@ static void put_back(struct snarlrt_handler *h)
 		resume_atomic(h);
 }
 
-static void handler_end(struct snarlrt_handler **h)
+static void handler_cleanup(struct snarlrt_handler **h)
 {
-	put_back(*h);
+	leave_handler(*h);
 }
 
-static bool put_off(int number, siginfo_t *info, ucontext_t *interrupted,
-		    struct snarlrt_handler *h)
+static bool defer(int number, siginfo_t *info, ucontext_t *interrupted, struct snarlrt_handler *h)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	uint64_t during = *(const uint64_t *)&actions[number].mask;
@@ -130,10 +136,10 @@ static bool put_off(int number, siginfo_t *info, ucontext_t *interrupted,
 }
 
 /*
- * Looking for an append reads the code around. That need not be there: a jump to
- * nowhere is a signal too, and generated code may begin or end with its page.
+ * Looking for an append reads code around `rip`. That memory may be unmapped: a jump to a bad
+ * address causes a signal too, and generated code may begin or end with its page.
  */
-static bool code_around(uintptr_t rip, int number, const siginfo_t *info)
+static bool code_is_mapped(uintptr_t rip, int number, const siginfo_t *info)
 {
 	uintptr_t first = (rip - 64) & ~4095ul, last = (rip + 15) & ~4095ul;
 	unsigned char in_core[2];
@@ -144,20 +150,21 @@ static bool code_around(uintptr_t rip, int number, const siginfo_t *info)
 	return first == last || sys_call(SYS_mincore, first, last + 4096 - first, in_core) == 0;
 }
 
-/* An append that was interrupted starts anew, behind what the handler appends, or is finished before. */
+/* Finishes an interrupted append, or makes it start again after the handler, behind its records. */
 static void restart_append(ucontext_t *interrupted, int number, const siginfo_t *info)
 {
 	greg_t *regs = interrupted->uc_mcontext.gregs, *rip = &regs[REG_RIP];
 
-	*rip = (greg_t)snarlrt_thunk_finish((uintptr_t)*rip, (uint64_t)regs[REG_RAX], (uint64_t)regs[REG_RCX]);
-	if (code_around((uintptr_t)*rip, number, info))
+	*rip = (greg_t)snarlrt_thunk_finish((uintptr_t)*rip, (uint64_t)regs[REG_RAX],
+					    (uint64_t)regs[REG_RCX]);
+	if (code_is_mapped((uintptr_t)*rip, number, info))
 		*rip = (greg_t)snarlrt_thunk_restart((uintptr_t)*rip);
 }
 
 static void trampoline(int number, siginfo_t *info, void *context);
 
-/* The kernel took a one-shot handler down, but it has not run yet. */
-static void install_again(int number)
+/* The kernel removed a one-shot handler whose signal was deferred: it has not run yet. */
+static void reinstall_one_shot(int number)
 {
 	struct sigaction again = {
 		.sa_sigaction = trampoline,
@@ -170,14 +177,15 @@ static void install_again(int number)
 	errno = saved;
 }
 
-static void run(struct snarlrt_handler *here, uint64_t user, siginfo_t *info, void *context)
+static void call_handler(struct snarlrt_handler *here, uint64_t packed, siginfo_t *info,
+			 void *context)
 {
-	struct snarlrt_handler *h __attribute__((cleanup(handler_end))) = here;
-	uintptr_t handler = user & ~WITH_INFO;
+	struct snarlrt_handler *h __attribute__((cleanup(handler_cleanup))) = here;
+	uintptr_t handler = packed & ~WITH_INFO;
 
-	set_aside(h);
+	save_thread_state(h);
 	snarlrt_note(TRACE_SIGNAL_ENTER, 0, NULL, (uint64_t)h->number, 0, h->pc);
-	if (user & WITH_INFO)
+	if (packed & WITH_INFO)
 		((void (*)(int, siginfo_t *, void *))handler)(h->number, info, context);
 	else
 		((void (*)(int))handler)(h->number);
@@ -187,19 +195,19 @@ static void run(struct snarlrt_handler *here, uint64_t user, siginfo_t *info, vo
 static void trampoline(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
-	uint64_t user = __atomic_load_n(&actions[number].user, __ATOMIC_ACQUIRE);
-	uintptr_t handler = user & ~WITH_INFO;
+	uint64_t packed = __atomic_load_n(&actions[number].packed, __ATOMIC_ACQUIRE);
+	uintptr_t handler = packed & ~WITH_INFO;
 	struct snarlrt_handler here = { .number = number, .pc = (const void *)(handler + 1) };
 
 	if (mode_controls() && ctl_signal_catch(number, info))
 		return;
-	if (put_off(number, info, interrupted, &here)) {
+	if (defer(number, info, interrupted, &here)) {
 		if (actions[number].flags & SA_RESETHAND)
-			install_again(number);
+			reinstall_one_shot(number);
 		return;
 	}
 	restart_append(interrupted, number, info);
-	run(&here, user, info, context);
+	call_handler(&here, packed, info, context);
 }
 
 static struct ctl_signal_action signal_action(int number)
@@ -220,10 +228,10 @@ static struct ctl_signal_action signal_action(int number)
 static void signal_run(int number, siginfo_t *info)
 {
 	struct action *a = &actions[number];
-	uint64_t user = a->user, mask = *(const uint64_t *)&a->mask;
+	uint64_t packed = a->packed, mask = *(const uint64_t *)&a->mask;
 	struct snarlrt_handler here = {
 		.number = number,
-		.pc = (const void *)(uintptr_t)((user & ~WITH_INFO) + 1),
+		.pc = (const void *)(uintptr_t)((packed & ~WITH_INFO) + 1),
 		.virtual = true,
 	};
 	ucontext_t context = { 0 };
@@ -237,7 +245,7 @@ static void signal_run(int number, siginfo_t *info)
 	}
 	here.sigmask = ctl_self()->sigmask;
 	ctl_sigmask_set(here.sigmask | mask);
-	run(&here, user, info, &context);
+	call_handler(&here, packed, info, &context);
 	ctl_sigmask_set(here.sigmask);
 }
 
@@ -249,22 +257,22 @@ static bool is_function(const struct sigaction *act)
 	       act->sa_handler != SIG_ERR;
 }
 
-/* What the program would have seen. */
-static void show(struct sigaction *old, const struct action *before)
+/* Replaces the trampoline in `old` by the handler that the program installed. */
+static void show_program_handler(struct sigaction *old, const struct action *before)
 {
 	if (ctl_is_crash_handler((const void *)(uintptr_t)old->sa_sigaction))
 		*old = (struct sigaction){ .sa_handler = SIG_DFL };
 	if (old->sa_sigaction != trampoline)
 		return;
 	old->sa_sigaction =
-		(void (*)(int, siginfo_t *, void *))(uintptr_t)(before->user & ~WITH_INFO);
+		(void (*)(int, siginfo_t *, void *))(uintptr_t)(before->packed & ~WITH_INFO);
 	if (mode_controls())
 		old->sa_flags = before->flags;
-	if (!(before->user & WITH_INFO))
+	if (!(before->packed & WITH_INFO))
 		old->sa_flags &= ~SA_SIGINFO;
 }
 
-/* Those that instructions cause are handled on the spot, by the kernel's rules. */
+/* Signals that an instruction causes are handled at once, with the program's flags. */
 static int kernel_flags(int number, int flags)
 {
 	if (!mode_controls() || number == SIGSEGV || number == SIGBUS ||
@@ -289,7 +297,7 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 		a->mask = mine.sa_mask;
 		a->flags = mine.sa_flags;
 		mine.sa_flags = kernel_flags(number, mine.sa_flags);
-		__atomic_store_n(&a->user,
+		__atomic_store_n(&a->packed,
 				 (uint64_t)(uintptr_t)act->sa_sigaction |
 					 (act->sa_flags & SA_SIGINFO ? WITH_INFO : 0),
 				 __ATOMIC_RELEASE);
@@ -300,7 +308,7 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 	if (got != 0 && ours)
 		*a = before;
 	if (got == 0 && old)
-		show(old, &before);
+		show_program_handler(old, &before);
 	return got;
 }
 
@@ -312,7 +320,8 @@ SNARLRT_INTERPOSE int sigaction(int number, const struct sigaction *act, struct 
 	return install(number, act, old);
 }
 
-static __sighandler_t simple(int number, __sighandler_t handler, int flags, bool mask_itself)
+static __sighandler_t install_simple(int number, __sighandler_t handler, int flags,
+				     bool mask_itself)
 {
 	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
 
@@ -327,28 +336,30 @@ static __sighandler_t simple(int number, __sighandler_t handler, int flags, bool
 	return install(number, &act, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-#define BSD_FN(name)                                                                      \
-	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)         \
-	{                                                                                 \
-		int flags = sigismember(&interrupting, number) == 1 ? 0 : SA_RESTART;     \
-                                                                                          \
-		return simple(number, handler, flags, true);                              \
+#define BSD_FN(name)                                                                               \
+	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)                  \
+	{                                                                                          \
+		int flags = sigismember(&siginterrupted, number) == 1 ? 0 : SA_RESTART;            \
+                                                                                                   \
+		return install_simple(number, handler, flags, true);                               \
 	}
 
 BSD_FN(signal)
 BSD_FN(bsd_signal)
 BSD_FN(ssignal)
 
-#define SYSV_FN(name)                                                                     \
-	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)         \
-	{                                                                                 \
-		return simple(number, handler, SA_RESETHAND | SA_NODEFER, false);         \
+#define SYSV_FN(name)                                                                              \
+	SNARLRT_INTERPOSE __sighandler_t name(int number, __sighandler_t handler)                  \
+	{                                                                                          \
+		return install_simple(number, handler, SA_RESETHAND | SA_NODEFER, false);          \
 	}
 
 SYSV_FN(sysv_signal)
 SYSV_FN(__sysv_signal)
 
-/* libc keeps the same set for its own signal(), and changes the flag at once. */
+/*
+ * libc keeps this set too, for its own signal(); the call changes SA_RESTART of installed handlers.
+ */
 SNARLRT_INTERPOSE int siginterrupt(int number, int interrupt)
 {
 	int got;
@@ -360,9 +371,9 @@ SNARLRT_INTERPOSE int siginterrupt(int number, int interrupt)
 		actions[number].flags |= interrupt ? 0 : SA_RESTART;
 	}
 	if (got == 0 && interrupt)
-		sigaddset(&interrupting, number);
+		sigaddset(&siginterrupted, number);
 	else if (got == 0)
-		sigdelset(&interrupting, number);
+		sigdelset(&siginterrupted, number);
 	return got;
 }
 
@@ -384,7 +395,7 @@ SNARLRT_INTERPOSE __sighandler_t sigset(int number, __sighandler_t handler)
 			return SIG_HOLD;
 		return install(number, NULL, &old) == 0 ? old.sa_handler : SIG_ERR;
 	}
-	old.sa_handler = simple(number, handler, 0, false);
+	old.sa_handler = install_simple(number, handler, 0, false);
 	if (old.sa_handler == SIG_ERR || sigprocmask(SIG_UNBLOCK, &set, &before) != 0)
 		return SIG_ERR;
 	return sigismember(&before, number) ? SIG_HOLD : old.sa_handler;

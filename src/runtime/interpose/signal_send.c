@@ -1,6 +1,6 @@
 /*
- * Masks and sending of signals, which are virtual under control
- * (control_signal.c). In every other mode the calls go through and nothing is noted.
+ * Signal masks and sending signals. In mode control both are virtual (control/model/signal.c). In
+ * other modes the real functions are called and nothing is noted.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
@@ -18,13 +18,13 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	if (set)
 		ctl_sigmask_set(how == SIG_BLOCK ? before | bits :
 				how == SIG_UNBLOCK ? before & ~bits : bits);
-	/* What waited for this is handled before the call returns. */
+	/* Signals that the new mask lets in are handled before the call returns. */
 	if (set && ctl_signal_due(ctl_self()))
 		ctl_signal_deliver();
 	return 0;
 }
 
-static int failed(int error)
+static int errno_result(int error)
 {
 	if (!error)
 		return 0;
@@ -47,7 +47,7 @@ SNARLRT_INTERPOSE int sigprocmask(int how, const sigset_t *restrict set, sigset_
 	if (likely(!ctl_on()))
 		return REAL(sigprocmask)(how, set, old);
 	ctl_point(SCHED_OP_OTHER, NULL, SNARLRT_PC());
-	return failed(change_mask(how, set, old));
+	return errno_result(change_mask(how, set, old));
 }
 
 SNARLRT_INTERPOSE int sigpending(sigset_t *set)
@@ -61,9 +61,12 @@ SNARLRT_INTERPOSE int sigpending(sigset_t *set)
 	return 0;
 }
 
-/* To a thread, or with NULL to the process. One's own is handled before the call returns. */
-static int sends(struct ctl_thread *to, int number, int code, const union sigval *value,
-		 const void *pc)
+/*
+ * Sends to thread `to`, or to the process if NULL. If the current thread gets the signal, it is
+ * handled before the call returns.
+ */
+static int send_signal(struct ctl_thread *to, int number, int code, const union sigval *value,
+		       const void *pc)
 {
 	siginfo_t info = { .si_signo = number, .si_code = code };
 	int error;
@@ -79,9 +82,9 @@ static int sends(struct ctl_thread *to, int number, int code, const union sigval
 	return error;
 }
 
-/* Threads that ended are no error while their handles are valid. */
-static int sends_to(pthread_t handle, int number, int code, const union sigval *value,
-		    const void *pc)
+/* Sending to a thread that has ended is no error while its handle is valid. */
+static int send_to_handle(pthread_t handle, int number, int code, const union sigval *value,
+			  const void *pc)
 {
 	struct ctl_thread *to = ctl_thread_find(handle);
 
@@ -91,7 +94,7 @@ static int sends_to(pthread_t handle, int number, int code, const union sigval *
 		ctl_point(SCHED_OP_OTHER, NULL, pc);
 		return number < 0 || number > 64 ? EINVAL : 0;
 	}
-	return sends(to, number, code, value, pc);
+	return send_signal(to, number, code, value, pc);
 }
 
 SNARLRT_INTERPOSE int raise(int number)
@@ -99,7 +102,7 @@ SNARLRT_INTERPOSE int raise(int number)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(raise)(number);
-	return failed(sends(ctl_self(), number, SI_TKILL, NULL, SNARLRT_PC()));
+	return errno_result(send_signal(ctl_self(), number, SI_TKILL, NULL, SNARLRT_PC()));
 }
 
 SNARLRT_INTERPOSE int pthread_kill(pthread_t thread, int number)
@@ -107,7 +110,7 @@ SNARLRT_INTERPOSE int pthread_kill(pthread_t thread, int number)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(pthread_kill)(thread, number);
-	return sends_to(thread, number, SI_TKILL, NULL, SNARLRT_PC());
+	return send_to_handle(thread, number, SI_TKILL, NULL, SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE int pthread_sigqueue(pthread_t thread, int number, const union sigval value)
@@ -115,21 +118,21 @@ SNARLRT_INTERPOSE int pthread_sigqueue(pthread_t thread, int number, const union
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(pthread_sigqueue)(thread, number, value);
-	return sends_to(thread, number, SI_QUEUE, &value, SNARLRT_PC());
+	return send_to_handle(thread, number, SI_QUEUE, &value, SNARLRT_PC());
 }
 
-static bool to_us(pid_t pid)
+static bool is_own_process(pid_t pid)
 {
 	return pid == (pid_t)sys_call(SYS_getpid, 0, 0, 0);
 }
 
-/* The parent of the run is snarl's: what the program sends it is not meant for that. */
-static bool to_snarl(pid_t pid)
+/* True if `pid` includes the run's parent, a process of snarl: such signals are dropped. */
+static bool reaches_snarl(pid_t pid)
 {
 	long parent = sys_call(SYS_getppid, 0, 0, 0);
 
-	return !ctl.private_child &&
-	       (pid == -1 || pid == (pid_t)parent || pid == -(pid_t)sys_call(SYS_getpgid, parent, 0, 0));
+	return !ctl.private_child && (pid == -1 || pid == (pid_t)parent ||
+				      pid == -(pid_t)sys_call(SYS_getpgid, parent, 0, 0));
 }
 
 SNARLRT_INTERPOSE int kill(pid_t pid, int number)
@@ -137,10 +140,10 @@ SNARLRT_INTERPOSE int kill(pid_t pid, int number)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(kill)(pid, number);
-	if (to_us(pid))
-		return failed(sends(NULL, number, SI_USER, NULL, SNARLRT_PC()));
+	if (is_own_process(pid))
+		return errno_result(send_signal(NULL, number, SI_USER, NULL, SNARLRT_PC()));
 	ctl_source_point(0, SNARLRT_PC());
-	if (to_snarl(pid))
+	if (reaches_snarl(pid))
 		return 0;
 	return REAL(kill)(pid, number);
 }
@@ -150,20 +153,21 @@ SNARLRT_INTERPOSE int sigqueue(pid_t pid, int number, const union sigval value)
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(sigqueue)(pid, number, value);
-	if (to_us(pid))
-		return failed(sends(NULL, number, SI_QUEUE, &value, SNARLRT_PC()));
+	if (is_own_process(pid))
+		return errno_result(send_signal(NULL, number, SI_QUEUE, &value, SNARLRT_PC()));
 	ctl_source_point(0, SNARLRT_PC());
 	return REAL(sigqueue)(pid, number, value);
 }
 
-/* Thread ids are those that our gettid() gives out. */
+/* `tid` is a number that gettid() of nondeterminism.c returned. */
 SNARLRT_INTERPOSE int tgkill(pid_t pid, pid_t tid, int number)
 {
 	snarlrt_real_ready();
-	if (likely(!ctl_on()) || !to_us(pid))
+	if (likely(!ctl_on()) || !is_own_process(pid))
 		return REAL(tgkill)(pid, tid, number);
 	if (tid < pid || (uint32_t)(tid - pid) >= ctl.count ||
 	    ctl.threads[tid - pid]->state != CTL_LIVE)
-		return failed(ESRCH);
-	return failed(sends(ctl.threads[tid - pid], number, SI_TKILL, NULL, SNARLRT_PC()));
+		return errno_result(ESRCH);
+	return errno_result(
+		send_signal(ctl.threads[tid - pid], number, SI_TKILL, NULL, SNARLRT_PC()));
 }

@@ -1,5 +1,5 @@
 /*
- * Sleeping and yielding. A sleep is noted when it begins, with the time asked for.
+ * Sleeping and yielding. SLEEP is noted at the start, with the requested time.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/interpose/call.h"
@@ -14,8 +14,8 @@ static uint64_t nanoseconds(const struct timespec *t)
 			(uint64_t)t->tv_sec * NS + (uint64_t)t->tv_nsec;
 }
 
-/* How long until a moment of the clock. */
-static uint64_t remaining(clockid_t clock, const struct timespec *until)
+/* Nanoseconds until `until` on the clock; 0 if it has passed. */
+static uint64_t time_until(clockid_t clock, const struct timespec *until)
 {
 	struct timespec now;
 	uint64_t then = nanoseconds(until), at;
@@ -31,44 +31,48 @@ static uint64_t remaining(clockid_t clock, const struct timespec *until)
 	return then > at ? then - at : 0;
 }
 
-struct nap {
-	bool open;
+struct sleep_scope {
+	bool open;		/* the wait was begun, and must be ended */
 };
 
-static struct nap nap_begin(uint64_t ns, const void *pc)
+static struct sleep_scope sleep_begin(uint64_t ns, const void *pc)
 {
-	struct nap nap = { snarlrt_watching() };
+	struct sleep_scope scope = { snarlrt_wants_events() };
 
-	if (nap.open) {
+	if (scope.open) {
 		snarlrt_note(TRACE_SLEEP, 0, NULL, ns, 0, pc);
 		snarlrt_wait_begin(TRACE_SLEEP, NULL, pc);
 	}
-	return nap;
+	return scope;
 }
 
-/* Also where cancellation unwinds the frame. */
-static inline void nap_end(struct nap *nap)
+/* Also called when cancellation unwinds the frame. */
+static inline void sleep_end(struct sleep_scope *scope)
 {
-	if (nap->open)
+	if (scope->open)
 		snarlrt_wait_end();
 }
 
-#define NAP(ns)                                                                           \
-	struct nap nap __attribute__((cleanup(nap_end), unused)) = nap_begin(ns, SNARLRT_PC())
+/* Notes a sleep of `ns` nanoseconds; it ends with the scope. */
+#define SLEEP_SCOPE(ns)                                                                            \
+	struct sleep_scope scope __attribute__((cleanup(sleep_end), unused)) =                     \
+		sleep_begin(ns, SNARLRT_PC())
 
-/* Bad times are for the real function to refuse. */
-static bool valid(const struct timespec *t)
+/* Invalid times go to the real function, which reports the error. */
+static bool is_valid(const struct timespec *t)
 {
 	return t && t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < (long)NS;
 }
 
-/* Rounded down as libc does, but not for the sake of a few steps. */
+/*
+ * Rounds down as libc does, but up if less than a millisecond is missing: steps take virtual time.
+ */
 static unsigned whole_seconds(uint64_t ns_left)
 {
 	return (unsigned)((ns_left + 1000000) / NS);
 }
 
-static int slept(uint64_t ns_left, struct timespec *left)
+static int nanosleep_result(uint64_t ns_left, struct timespec *left)
 {
 	if (!ns_left)
 		return 0;
@@ -78,8 +82,8 @@ static int slept(uint64_t ns_left, struct timespec *left)
 	return -1;
 }
 
-static int slept_until(clockid_t clock, int flags, const struct timespec *time,
-		       struct timespec *left, const void *pc)
+static int clock_nanosleep_controlled(clockid_t clock, int flags, const struct timespec *time,
+				      struct timespec *left, const void *pc)
 {
 	uint64_t deadline = flags & TIMER_ABSTIME ? ctl_deadline(clock, time) :
 						    ctl_after(nanoseconds(time));
@@ -93,7 +97,7 @@ static int slept_until(clockid_t clock, int flags, const struct timespec *time,
 SNARLRT_INTERPOSE unsigned sleep(unsigned seconds)
 {
 	snarlrt_real_ready();
-	NAP(seconds * NS);
+	SLEEP_SCOPE(seconds * NS);
 	if (unlikely(ctl_on()))
 		return whole_seconds(ctl_sleep(ctl_after(seconds * NS), SNARLRT_PC()));
 	return REAL(sleep)(seconds);
@@ -102,18 +106,19 @@ SNARLRT_INTERPOSE unsigned sleep(unsigned seconds)
 SNARLRT_INTERPOSE int usleep(useconds_t us)
 {
 	snarlrt_real_ready();
-	NAP(us * 1000ull);
+	SLEEP_SCOPE(us * 1000ull);
 	if (unlikely(ctl_on()))
-		return slept(ctl_sleep(ctl_after(us * 1000ull), SNARLRT_PC()), NULL);
+		return nanosleep_result(ctl_sleep(ctl_after(us * 1000ull), SNARLRT_PC()), NULL);
 	return REAL(usleep)(us);
 }
 
 SNARLRT_INTERPOSE int nanosleep(const struct timespec *time, struct timespec *left)
 {
 	snarlrt_real_ready();
-	NAP(nanoseconds(time));
-	if (unlikely(ctl_on()) && valid(time))
-		return slept(ctl_sleep(ctl_after(nanoseconds(time)), SNARLRT_PC()), left);
+	SLEEP_SCOPE(nanoseconds(time));
+	if (unlikely(ctl_on()) && is_valid(time))
+		return nanosleep_result(ctl_sleep(ctl_after(nanoseconds(time)), SNARLRT_PC()),
+					left);
 	return REAL(nanosleep)(time, left);
 }
 
@@ -121,16 +126,16 @@ SNARLRT_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const struct t
 				      struct timespec *left)
 {
 	snarlrt_real_ready();
-	NAP(flags & TIMER_ABSTIME ? remaining(clock, time) : nanoseconds(time));
-	if (unlikely(ctl_on()) && valid(time))
-		return slept_until(clock, flags, time, left, SNARLRT_PC());
+	SLEEP_SCOPE(flags & TIMER_ABSTIME ? time_until(clock, time) : nanoseconds(time));
+	if (unlikely(ctl_on()) && is_valid(time))
+		return clock_nanosleep_controlled(clock, flags, time, left, SNARLRT_PC());
 	return REAL(clock_nanosleep)(clock, flags, time, left);
 }
 
 SNARLRT_INTERPOSE int sched_yield(void)
 {
 	snarlrt_real_ready();
-	if (snarlrt_watching())
+	if (snarlrt_wants_events())
 		snarlrt_note(TRACE_YIELD, 0, NULL, 0, 0, SNARLRT_PC());
 	if (unlikely(ctl_on())) {
 		ctl_yield(SNARLRT_PC());

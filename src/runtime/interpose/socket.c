@@ -1,33 +1,37 @@
 /*
- * Sockets and message queues.
+ * Sockets and message queues. Buffers are noted as in read_write.c.
  */
 #include "runtime/control/model/external.h"
 #include "runtime/core/sys.h"
 #include "runtime/interpose/call.h"
 
-static inline ssize_t received(struct snarlrt_call *c, void *buf, size_t n, ssize_t got)
+static inline ssize_t leave_recv(struct snarlrt_call *c, void *buf, size_t n, ssize_t got)
 {
-	/* With MSG_TRUNC more may be reported than there was room for. */
+	/* With MSG_TRUNC the result may exceed the buffer's size. */
 	if (c->open && got > 0)
 		snarlrt_range(true, buf, (size_t)got < n ? (size_t)got : n, c->pc);
 	return snarlrt_call_leave(c, got);
 }
 
-static inline ssize_t sent(struct snarlrt_call *c, int fd, ssize_t put)
+static inline ssize_t leave_send(struct snarlrt_call *c, int fd, ssize_t put)
 {
 	if (c->open)
-		snarlrt_output(fd, put, c->pc);
+		snarlrt_note_output(fd, put, c->pc);
 	return snarlrt_call_leave(c, put);
 }
 
-static inline void gives(struct snarlrt_call *c, const void *buf, size_t n)
+static inline void note_source(struct snarlrt_call *c, const void *buf, size_t n)
 {
 	if (c->open)
 		snarlrt_range(false, buf, n, c->pc);
 }
 
-/* The kernel fills `room` bytes of an address at most, and says how long it was. */
-static inline void named(struct snarlrt_call *c, void *name, const socklen_t *size, socklen_t room)
+/*
+ * Notes the write of a peer's address. The kernel writes at most `room` bytes and sets *size to the
+ * full length.
+ */
+static inline void note_address(struct snarlrt_call *c, void *name, const socklen_t *size,
+				socklen_t room)
 {
 	if (!c->open || !name || !size)
 		return;
@@ -35,22 +39,23 @@ static inline void named(struct snarlrt_call *c, void *name, const socklen_t *si
 	snarlrt_range(true, size, sizeof(*size), c->pc);
 }
 
-static inline bool may_recv(struct snarlrt_call *c, int fd, int flags)
+static inline bool recv_await_ready(struct snarlrt_call *c, int fd, int flags)
 {
-	return flags & (MSG_DONTWAIT | MSG_ERRQUEUE) ? snarlrt_now(c) : snarlrt_may(c, fd, POLLIN);
+	return flags & (MSG_DONTWAIT | MSG_ERRQUEUE) ? snarlrt_call_point(c)
+						     : snarlrt_call_await_ready(c, fd, POLLIN);
 }
 
-#define ACCEPT_FN(name, params, args)                                                     \
-	SNARLRT_INTERPOSE int name params                                                 \
-	{                                                                                 \
-		SNARLRT_CALL(c, TRACE_CALL_ACCEPT, fd);                                   \
-		struct sockaddr *peer_addr = peer.__sockaddr__;                           \
-		socklen_t room = peer_addr && size ? *size : 0;                           \
-		int got = snarlrt_may(&c, fd, POLLIN) ? REAL(name) args : -1;             \
-                                                                                          \
-		if (got >= 0)                                                             \
-			named(&c, peer_addr, size, room);                                 \
-		return (int)snarlrt_call_leave(&c, got);                                  \
+#define ACCEPT_FN(name, params, args)                                                              \
+	SNARLRT_INTERPOSE int name params                                                          \
+	{                                                                                          \
+		SNARLRT_CALL(c, TRACE_CALL_ACCEPT, fd);                                            \
+		struct sockaddr *peer_addr = peer.__sockaddr__;                                    \
+		socklen_t room = peer_addr && size ? *size : 0;                                    \
+		int got = snarlrt_call_await_ready(&c, fd, POLLIN) ? REAL(name) args : -1;         \
+                                                                                                   \
+		if (got >= 0)                                                                      \
+			note_address(&c, peer_addr, size, room);                                   \
+		return (int)snarlrt_call_leave(&c, got);                                           \
 	}
 
 ACCEPT_FN(accept, (int fd, __SOCKADDR_ARG peer, socklen_t *size), (fd, peer, size))
@@ -60,7 +65,7 @@ ACCEPT_FN(accept4, (int fd, __SOCKADDR_ARG peer, socklen_t *size, int flags),
 SNARLRT_INTERPOSE int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t size)
 {
 	SNARLRT_CALL(c, TRACE_CALL_CONNECT, fd);
-	gives(&c, to.__sockaddr__, size);
+	note_source(&c, to.__sockaddr__, size);
 	return (int)snarlrt_call_leave(&c, c.control ?
 						   ctl_call_connect(&c, fd, to.__sockaddr__, size) :
 						   REAL(connect)(fd, to, size));
@@ -70,17 +75,19 @@ SNARLRT_INTERPOSE ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
 	SNARLRT_CALL(c, TRACE_CALL_RECV, fd);
 	if (c.control && flags & MSG_WAITALL)
-		return received(&c, buf, n, ctl_call_recv_all(&c, fd, buf, n, flags));
-	return received(&c, buf, n, may_recv(&c, fd, flags) ? REAL(recv)(fd, buf, n, flags) : -1);
+		return leave_recv(&c, buf, n, ctl_call_recv_all(&c, fd, buf, n, flags));
+	return leave_recv(&c, buf, n,
+			  recv_await_ready(&c, fd, flags) ? REAL(recv)(fd, buf, n, flags) : -1);
 }
 
 SNARLRT_INTERPOSE ssize_t __recv_chk(int fd, void *buf, size_t n, size_t room, int flags)
 {
 	SNARLRT_CALL(c, TRACE_CALL_RECV, fd);
 	if (c.control && flags & MSG_WAITALL && n <= room)
-		return received(&c, buf, n, ctl_call_recv_all(&c, fd, buf, n, flags));
-	return received(&c, buf, n,
-			may_recv(&c, fd, flags) ? REAL(__recv_chk)(fd, buf, n, room, flags) : -1);
+		return leave_recv(&c, buf, n, ctl_call_recv_all(&c, fd, buf, n, flags));
+	return leave_recv(
+		&c, buf, n,
+		recv_await_ready(&c, fd, flags) ? REAL(__recv_chk)(fd, buf, n, room, flags) : -1);
 }
 
 SNARLRT_INTERPOSE ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOCKADDR_ARG from,
@@ -89,11 +96,13 @@ SNARLRT_INTERPOSE ssize_t recvfrom(int fd, void *buf, size_t n, int flags, __SOC
 	SNARLRT_CALL(c, TRACE_CALL_RECV, fd);
 	struct sockaddr *name = from.__sockaddr__;
 	socklen_t room = name && size ? *size : 0;
-	ssize_t got = may_recv(&c, fd, flags) ? REAL(recvfrom)(fd, buf, n, flags, from, size) : -1;
+	ssize_t got = recv_await_ready(&c, fd, flags)
+			      ? REAL(recvfrom)(fd, buf, n, flags, from, size)
+			      : -1;
 
 	if (got >= 0)
-		named(&c, name, size, room);
-	return received(&c, buf, n, got);
+		note_address(&c, name, size, room);
+	return leave_recv(&c, buf, n, got);
 }
 
 SNARLRT_INTERPOSE ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t limit, int flags,
@@ -103,15 +112,15 @@ SNARLRT_INTERPOSE ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t lim
 	socklen_t room = from && size ? *size : 0;
 	ssize_t got = -1;
 
-	if (may_recv(&c, fd, flags))
+	if (recv_await_ready(&c, fd, flags))
 		got = REAL(__recvfrom_chk)(fd, buf, n, limit, flags, from, size);
 
 	if (got >= 0)
-		named(&c, from, size, room);
-	return received(&c, buf, n, got);
+		note_address(&c, from, size, room);
+	return leave_recv(&c, buf, n, got);
 }
 
-/* The peer's name is left out: nobody remembers how much room there was for it. */
+/* The peer's address is not noted: the call overwrote the size of its buffer. */
 static void note_message(struct snarlrt_call *c, struct msghdr *m, size_t got)
 {
 	snarlrt_range_vector(true, m->msg_iov, m->msg_iovlen, got, c->pc);
@@ -122,7 +131,7 @@ static void note_message(struct snarlrt_call *c, struct msghdr *m, size_t got)
 SNARLRT_INTERPOSE ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
 	SNARLRT_CALL(c, TRACE_CALL_RECV, fd);
-	ssize_t got = may_recv(&c, fd, flags) ? REAL(recvmsg)(fd, m, flags) : -1;
+	ssize_t got = recv_await_ready(&c, fd, flags) ? REAL(recvmsg)(fd, m, flags) : -1;
 
 	if (c.open && got >= 0)
 		note_message(&c, m, (size_t)got);
@@ -135,7 +144,7 @@ SNARLRT_INTERPOSE int recvmmsg(int fd, struct mmsghdr *m, unsigned count, int fl
 	SNARLRT_CALL(c, TRACE_CALL_RECV, fd);
 	int got = -1;
 
-	if (may_recv(&c, fd, flags))	/* under control, what is there is all there is */
+	if (recv_await_ready(&c, fd, flags))	/* MSG_WAITFORONE: only messages that are there */
 		got = REAL(recvmmsg)(fd, m, count, c.control ? flags | MSG_WAITFORONE : flags,
 				     timeout);
 
@@ -147,24 +156,26 @@ SNARLRT_INTERPOSE int recvmmsg(int fd, struct mmsghdr *m, unsigned count, int fl
 SNARLRT_INTERPOSE ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
 	SNARLRT_CALL(c, TRACE_CALL_SEND, fd);
-	gives(&c, buf, n);
+	note_source(&c, buf, n);
 	struct iovec one = { (void *)buf, n };
 	struct msghdr m = { .msg_iov = &one, .msg_iovlen = 1 };
 
-	return sent(&c, fd, c.control ? ctl_call_send(&c, fd, &m, flags) :
-					REAL(send)(fd, buf, n, flags));
+	return leave_send(&c, fd,
+			  c.control ? ctl_call_send(&c, fd, &m, flags)
+				    : REAL(send)(fd, buf, n, flags));
 }
 
 SNARLRT_INTERPOSE ssize_t sendto(int fd, const void *buf, size_t n, int flags,
 				 __CONST_SOCKADDR_ARG to, socklen_t size)
 {
 	SNARLRT_CALL(c, TRACE_CALL_SEND, fd);
-	gives(&c, buf, n);
+	note_source(&c, buf, n);
 	struct iovec one = { (void *)buf, n };
 	struct msghdr m = { (void *)to.__sockaddr__, size, &one, 1, NULL, 0, 0 };
 
-	return sent(&c, fd, c.control ? ctl_call_send(&c, fd, &m, flags) :
-					REAL(sendto)(fd, buf, n, flags, to, size));
+	return leave_send(&c, fd,
+			  c.control ? ctl_call_send(&c, fd, &m, flags)
+				    : REAL(sendto)(fd, buf, n, flags, to, size));
 }
 
 SNARLRT_INTERPOSE ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
@@ -172,11 +183,11 @@ SNARLRT_INTERPOSE ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	SNARLRT_CALL(c, TRACE_CALL_SEND, fd);
 	if (c.open)
 		snarlrt_range_vector(false, m->msg_iov, m->msg_iovlen, SIZE_MAX, c.pc);
-	return sent(&c, fd, c.control ? ctl_call_send(&c, fd, m, flags) :
-					REAL(sendmsg)(fd, m, flags));
+	return leave_send(
+		&c, fd, c.control ? ctl_call_send(&c, fd, m, flags) : REAL(sendmsg)(fd, m, flags));
 }
 
-/* One by one: each may have to wait. */
+/* Sends one message at a time, since each may have to wait. */
 static int send_each(struct snarlrt_call *c, int fd, struct mmsghdr *m, unsigned count, int flags)
 {
 	unsigned i = 0;
@@ -204,11 +215,13 @@ SNARLRT_INTERPOSE int sendmmsg(int fd, struct mmsghdr *m, unsigned count, int fl
 	for (int i = 0; c.open && i < put; i++)
 		bytes += m[i].msg_len;
 	if (c.open)
-		snarlrt_output(fd, bytes, c.pc);
+		snarlrt_note_output(fd, bytes, c.pc);
 	return (int)snarlrt_call_leave(&c, put);
 }
 
-/* A message or a buffer of the wrong size is refused at once, however full the queue is. */
+/*
+ * True if the kernel refuses a message or a buffer for its size, whether the queue is full or not.
+ */
 static bool mq_refuses(mqd_t q, size_t n, bool sending)
 {
 	struct mq_attr a;
@@ -218,15 +231,15 @@ static bool mq_refuses(mqd_t q, size_t n, bool sending)
 	return sending ? n > (size_t)a.mq_msgsize : n < (size_t)a.mq_msgsize;
 }
 
-static bool mq_may(struct snarlrt_call *c, mqd_t q, size_t n, short events)
+static bool mq_await_ready(struct snarlrt_call *c, mqd_t q, size_t n, short events)
 {
 	if (likely(!c->control))
 		return true;
 	return mq_refuses(q, n, events == POLLOUT) ? ctl_call_point(c) : ctl_call_may(c, q, events);
 }
 
-static bool mq_may_until(struct snarlrt_call *c, mqd_t q, size_t n, short events,
-			 const struct timespec *limit)
+static bool mq_await_ready_until(struct snarlrt_call *c, mqd_t q, size_t n, short events,
+				 const struct timespec *limit)
 {
 	if (likely(!c->control))
 		return true;
@@ -237,27 +250,27 @@ static bool mq_may_until(struct snarlrt_call *c, mqd_t q, size_t n, short events
 SNARLRT_INTERPOSE int mq_send(mqd_t q, const char *buf, size_t n, unsigned priority)
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
-	gives(&c, buf, n);
-	return (int)snarlrt_call_leave(&c, mq_may(&c, q, n, POLLOUT) ?
-						   REAL(mq_send)(q, buf, n, priority) :
-						   -1);
+	note_source(&c, buf, n);
+	return (int)snarlrt_call_leave(
+		&c, mq_await_ready(&c, q, n, POLLOUT) ? REAL(mq_send)(q, buf, n, priority) : -1);
 }
 
 SNARLRT_INTERPOSE int mq_timedsend(mqd_t q, const char *buf, size_t n, unsigned priority,
 				   const struct timespec *limit)
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
-	gives(&c, buf, n);
-	return (int)snarlrt_call_leave(&c, mq_may_until(&c, q, n, POLLOUT, limit) ?
-						   REAL(mq_timedsend)(q, buf, n, priority, limit) :
-						   -1);
+	note_source(&c, buf, n);
+	return (int)snarlrt_call_leave(&c, mq_await_ready_until(&c, q, n, POLLOUT, limit)
+						   ? REAL(mq_timedsend)(q, buf, n, priority, limit)
+						   : -1);
 }
 
 SNARLRT_INTERPOSE ssize_t mq_receive(mqd_t q, char *buf, size_t n, unsigned *priority)
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
-	return received(&c, buf, n,
-			mq_may(&c, q, n, POLLIN) ? REAL(mq_receive)(q, buf, n, priority) : -1);
+	return leave_recv(&c, buf, n,
+			  mq_await_ready(&c, q, n, POLLIN) ? REAL(mq_receive)(q, buf, n, priority)
+							   : -1);
 }
 
 SNARLRT_INTERPOSE ssize_t mq_timedreceive(mqd_t q, char *restrict buf, size_t n,
@@ -265,20 +278,20 @@ SNARLRT_INTERPOSE ssize_t mq_timedreceive(mqd_t q, char *restrict buf, size_t n,
 					  const struct timespec *restrict limit)
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
-	return received(&c, buf, n,
-			mq_may_until(&c, q, n, POLLIN, limit) ?
-				REAL(mq_timedreceive)(q, buf, n, priority, limit) :
-				-1);
+	return leave_recv(&c, buf, n,
+			  mq_await_ready_until(&c, q, n, POLLIN, limit)
+				  ? REAL(mq_timedreceive)(q, buf, n, priority, limit)
+				  : -1);
 }
 
-/* The text of a message comes after its type, a long. */
+/* A message is its type, a long, followed by `n` bytes of text. */
 SNARLRT_INTERPOSE int msgsnd(int q, const void *message, size_t n, int flags)
 {
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
 	int put;
 
-	gives(&c, message, sizeof(long) + n);
-	snarlrt_now(&c);
+	note_source(&c, message, sizeof(long) + n);
+	snarlrt_call_point(&c);
 	do
 		put = REAL(msgsnd)(q, message, n, c.control ? flags | IPC_NOWAIT : flags);
 	while (put < 0 && c.control && errno == EAGAIN && !(flags & IPC_NOWAIT) &&
@@ -293,7 +306,7 @@ SNARLRT_INTERPOSE ssize_t msgrcv(int q, void *message, size_t n, long type, int 
 	SNARLRT_CALL(c, TRACE_CALL_MSG, q);
 	ssize_t got;
 
-	snarlrt_now(&c);
+	snarlrt_call_point(&c);
 	do
 		got = REAL(msgrcv)(q, message, n, type, c.control ? flags | IPC_NOWAIT : flags);
 	while (got < 0 && c.control && errno == ENOMSG && !(flags & IPC_NOWAIT) &&

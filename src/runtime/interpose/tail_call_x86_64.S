@@ -1,12 +1,12 @@
 /*
- * Interposers that must not have a frame of their own when the real function
- * runs: setjmp returns twice, into a frame that has to be the caller's; dlopen
- * asks who called it, to find that object's run path. Each remembers what is
- * to be remembered in C, then jumps.
+ * Interposers that must not have a stack frame while the real function runs.
  *
- * vfork: the child runs on the parent's stack until it execs, so the return
- * address is kept in a register, as libc does. What it calls before and after
- * is in interpose_process.c.
+ * setjmp returns a second time, so its frame must be the caller's. dlopen looks at its return
+ * address to find the calling object's run path. Their interposers call a C function, which does
+ * the work and returns the real function's address, and then jump to it.
+ *
+ * vfork's child runs on the parent's stack until it execs, so the return address is kept in a
+ * register, as libc does. snarlrt_vfork_before and snarlrt_vfork_after are in fork_exit.c.
  */
 #ifdef __x86_64__
 
@@ -24,8 +24,11 @@
 	endbr64
 .endm
 
-/* Around the call that says where to go on: the argument registers stay. */
-.macro save
+/*
+ * Keep the argument registers around the call of the C function, then jump to the address it
+ * returned.
+ */
+.macro save_args
 	pushq %rdi
 	.cfi_adjust_cfa_offset 8
 	pushq %rsi
@@ -34,7 +37,7 @@
 	.cfi_adjust_cfa_offset 8
 .endm
 
-.macro go_on name
+.macro jump_to_result name
 	popq %rdx
 	.cfi_adjust_cfa_offset -8
 	popq %rsi
@@ -46,14 +49,14 @@
 	.size \name, . - \name
 .endm
 
-/* snarlrt_setjmp_enter(buffer, which, stack pointer after the return) */
+/* Calls snarlrt_setjmp_enter(buffer, which, the caller's stack pointer). */
 .macro setjmp_like name, which
 	interposer \name
-	save
+	save_args
 	movl $\which, %esi
 	leaq 32(%rsp), %rdx
 	call snarlrt_setjmp_enter
-	go_on \name
+	jump_to_result \name
 .endm
 
 	setjmp_like setjmp, 0
@@ -61,18 +64,18 @@
 	setjmp_like __sigsetjmp, 2
 
 #ifndef SNARLRT_STATIC
-/* snarlrt_dlopen_enter(caller's pc) */
+/* Call snarlrt_dlopen_enter(the caller's pc), snarlrt_dlmopen_enter(the caller's pc). */
 	interposer dlopen
-	save
+	save_args
 	movq 24(%rsp), %rdi
 	call snarlrt_dlopen_enter
-	go_on dlopen
+	jump_to_result dlopen
 
 	interposer dlmopen
-	save
+	save_args
 	movq 24(%rsp), %rdi
 	call snarlrt_dlmopen_enter
-	go_on dlmopen
+	jump_to_result dlmopen
 #endif
 
 	interposer vfork

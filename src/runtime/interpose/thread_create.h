@@ -1,5 +1,5 @@
 /*
- * The making and cancelling of threads, for the other interposers.
+ * Creating and cancelling threads, for several interposers.
  */
 #ifndef RUNTIME_INTERPOSE_THREAD_CREATE_H
 #define RUNTIME_INTERPOSE_THREAD_CREATE_H
@@ -9,14 +9,17 @@
 
 #include "runtime/core/runtime.h"
 
-/* pthread_create for all front ends. */
+/* Does what pthread_create() does; `pc` is the program's call. */
 SNARLRT_HIDDEN int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr,
 					 void *(*routine)(void *), void *arg, const void *pc);
 
-/* Around a fork, so that the child finds nothing half done. */
-SNARLRT_HIDDEN void snarlrt_birth_fork(bool begin);
+/* Takes (`begin`) and releases pthread_create.c's lock around a fork. */
+SNARLRT_HIDDEN void snarlrt_thread_create_fork(bool begin);
 
-/* async_cancel.c: cancellation is a signal too, and must wait like any other. */
-SNARLRT_HIDDEN void snarlrt_cancel_guard(void);
+/*
+ * async_cancel.c. Called before a pthread_cancel(): makes libc's cancellation signal one that the
+ * runtime can defer.
+ */
+SNARLRT_HIDDEN void snarlrt_cancel_prepare(void);
 
 #endif
