@@ -10,7 +10,7 @@
 #include "abi/access_group_format.h"
 #include "base/map.h"
 
-struct bunches_entry {
+struct access_group {
 	uint64_t time;		/* when it was told */
 	size_t first;		/* of its accesses */
 	uint32_t accesses;	/* without those left out */
@@ -20,7 +20,7 @@ struct bunches_entry {
 
 /* All zero: there are none. */
 struct bunches {
-	struct bunches_entry *entries;
+	struct access_group *entries;
 	size_t count, capacity;
 	struct trace_record *accesses;	/* of all, as if the first were at 0 */
 	size_t access_count, access_capacity;
@@ -28,13 +28,13 @@ struct bunches {
 };
 
 /* Adds the payload of a chunk told at `time`; -1 if it is not what it should be. In the order of times. */
-int bunches_add(struct bunches *b, const uint8_t *payload, size_t size, uint64_t time);
-void bunches_free(struct bunches *b);
+int access_groups_add(struct bunches *b, const uint8_t *payload, size_t size, uint64_t time);
+void access_groups_free(struct bunches *b);
 
 /*
  * The accesses, at most TRACE_BUNCH_MOST, of a record of kind BUNCH: how many, or -1 if it was never told what it is.
  * `time` is the last that its thread had before.
  */
-int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64_t time, struct trace_record *to);
+int access_groups_expand(const struct bunches *b, const struct trace_record *r, uint64_t time, struct trace_record *to);
 
 #endif

@@ -55,7 +55,7 @@ static inline bool frames_hold(struct frames *f, const struct trace_record *reco
 }
 
 /* The next pending entry to deliver, NULL if there is none. *depth is its event's. */
-static inline const struct trace_record *frames_tell(struct frames *f, uint32_t *depth)
+static inline const struct trace_record *frames_deliver(struct frames *f, uint32_t *depth)
 {
 	const struct trace_record *r;
 
@@ -69,7 +69,7 @@ static inline const struct trace_record *frames_tell(struct frames *f, uint32_t 
 }
 
 /* Around the event itself, which is delivered now. */
-static inline uint32_t frames_pass(struct frames *f, unsigned kind, uint64_t arg)
+static inline uint32_t frames_apply(struct frames *f, unsigned kind, uint64_t arg)
 {
 	uint32_t depth = f->depth;
 

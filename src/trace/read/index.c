@@ -351,7 +351,7 @@ void index_close(struct index *idx)
 	free(idx->metas);
 	free(idx->others);
 	free(idx->events);
-	bunches_free(&idx->bunches);
+	access_groups_free(&idx->bunches);
 	while (idx->coder_count > 0)
 		free(idx->coders[--idx->coder_count]);
 	free(idx->coders);
@@ -415,7 +415,7 @@ void payload_free(struct payload *p)
 	*p = (struct payload){ 0 };
 }
 
-int index_bunches(struct index *idx, struct err *err)
+int index_read_access_groups(struct index *idx, struct err *err)
 {
 	for (size_t i = 0; i < idx->other_count; i++) {
 		struct trace_chunk c = index_header(idx, idx->others[i]);
@@ -426,7 +426,7 @@ int index_bunches(struct index *idx, struct err *err)
 			continue;
 		if (index_payload(idx, idx->others[i], &c, &p, err) < 0)
 			return -1;
-		got = bunches_add(&idx->bunches, p.data, p.size, c.time);
+		got = access_groups_add(&idx->bunches, p.data, p.size, c.time);
 		payload_free(&p);
 		if (got < 0)
 			return err_set(err, "damaged at byte %" PRIu64 ": a table of bunches is not one",

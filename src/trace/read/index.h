@@ -43,7 +43,7 @@ struct index {
 	size_t meta_count;
 	bool ended;		/* there is an END chunk */
 	bool lossy;		/* not all was written */
-	struct bunches bunches;	/* once index_bunches has read them */
+	struct bunches bunches;	/* once index_read_access_groups has read them */
 	uint64_t records;
 	uint64_t missing;	/* chunks that holes in the numbers stand for, at least */
 	uint64_t torn_bytes;	/* in no whole chunk */
@@ -99,7 +99,7 @@ struct trace_coder *index_take_coder(struct index *idx);
 void index_give_coder(struct index *idx, struct trace_coder *coder);
 
 /* Reads what records of kind BUNCH stand for. */
-int index_bunches(struct index *idx, struct err *err);
+int index_read_access_groups(struct index *idx, struct err *err);
 
 /* The header at a known chunk's offset (files do not align them). */
 static inline struct trace_chunk index_header(const struct index *idx, uint64_t offset)

@@ -82,7 +82,7 @@ static int open_trace(struct reader *r, const uint8_t *data, uint64_t size, stru
 			munmap((void *)data, size);
 		return -1;
 	}
-	if (catalog_read(&r->catalog, idx, err) < 0 || index_bunches(idx, err) < 0)
+	if (catalog_read(&r->catalog, idx, err) < 0 || index_read_access_groups(idx, err) < 0)
 		return -1;
 	r->header = idx->header;
 	r->info.incomplete = !idx->ended;
@@ -144,7 +144,7 @@ static void bound_memory(struct reader *r)
 	if (r->idx.decompressed <= MAX_DECOMPRESSED)
 		return;
 	for (size_t i = 0; i < r->stream_count; i++)
-		stream_put_aside(&r->streams[i]);
+		stream_drop_payload(&r->streams[i]);
 	r->idx.decompressed = 0;
 }
 
@@ -200,7 +200,7 @@ static __attribute__((noinline)) bool go_on(struct reader *r)
 /* A plain access is next, which is not. */
 static inline bool is_unwanted(const struct stream *s, struct reader_wanted *wanted)
 {
-	return wanted && stream_plain(s->head) && !s->frames.count && stream_is_unwanted(wanted, s->head);
+	return wanted && stream_is_plain(s->head) && !s->frames.count && stream_is_unwanted(wanted, s->head);
 }
 
 /* With equal times, the lower number is first. */
@@ -212,7 +212,7 @@ static inline uint64_t until_of(const struct reader *r)
 /* A plain access is next, and another one behind it. There must be one. */
 static inline bool is_plain_run(const struct stream *s)
 {
-	return stream_plain(s->batch) && stream_plain(s->head) && !s->frames.count;
+	return stream_is_plain(s->batch) && stream_is_plain(s->head) && !s->frames.count;
 }
 
 /* … and so on, before it is the turn of another thread; maybe. */
@@ -222,11 +222,11 @@ static inline bool is_long_run(const struct reader *r, const struct stream *s)
 }
 
 /* Plain accesses that the batch of the top has next; false: none. */
-static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, struct stream_sieve *to)
+static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, struct stream_output *to)
 {
 	uint64_t until = until_of(r);
 
-	if (!stream_sift_batch(r->top, wanted, until, to))
+	if (!stream_filter_batch(r->top, wanted, until, to))
 		return false;
 	r->heap->key = r->top->key;
 	if (r->heap->key >= until)
@@ -237,7 +237,7 @@ static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, st
 /* Apart, so that what is done for other events has the registers. */
 static __attribute__((noinline)) bool take_plain(struct reader *r, struct event *ev, unsigned *n, unsigned room)
 {
-	struct stream_sieve to = { .ev = ev, .count = *n, .room = room };
+	struct stream_output to = { .ev = ev, .count = *n, .room = room };
 	bool any = take_batch(r, NULL, &to);
 
 	*n = to.count;
@@ -257,7 +257,7 @@ static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n
 			s = r->top;
 			continue;
 		}
-		gone = !stream_take_only(s, &ev[n]);
+		gone = !stream_take(s, &ev[n]);
 		if (gone && !go_on(r))
 			break;
 		n += ev[n].kind != TRACE_VALUE || !r->no_values;
@@ -290,7 +290,7 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
 }
 
 /* What cannot be done by the batch. */
-static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stream_sieve *to)
+static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stream_output *to)
 {
 	struct stream *s = r->top;
 	struct event *ev = &to->ev[to->count];
@@ -299,10 +299,10 @@ static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stre
 
 	if (unwanted) {
 		gone = !stream_step(s);
-		count = 1 + (gone ? 0 : stream_pass_loop(s, wanted, until_of(r), UINT64_MAX));
+		count = 1 + (gone ? 0 : stream_skip_loop(s, wanted, until_of(r), UINT64_MAX));
 		s->delivered += count;
 	} else {
-		gone = !stream_take_only(s, ev);
+		gone = !stream_take(s, ev);
 	}
 	if (gone && !go_on(r)) {
 		to->passing += count - (count > 0);
@@ -323,7 +323,7 @@ static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stre
 int reader_sift(struct reader *r, struct event *ev, uint64_t *passed, unsigned room, struct reader_wanted *wanted,
 		uint64_t *more, uint32_t *whose, struct err *err)
 {
-	struct stream_sieve to = { .ev = ev, .passed = passed, .room = room };
+	struct stream_output to = { .ev = ev, .passed = passed, .room = room };
 	const struct stream *s = r->top;
 	int got = 1;
 
@@ -358,11 +358,11 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t mo
 	if (!is_ready(r) || !is_unwanted(s, wanted) || !most)
 		return 0;
 	until = until_of(r);
-	count = stream_pass_batch(s, wanted, until, most);
+	count = stream_skip_batch(s, wanted, until, most);
 	while (!gone && count < most && s->key < until && is_unwanted(s, wanted)) {
 		gone = !stream_step(s);
 		count++;
-		count += stream_pass_loop(s, wanted, until, most - count);
+		count += stream_skip_loop(s, wanted, until, most - count);
 	}
 	*thread = s->thread;
 	s->delivered += count;

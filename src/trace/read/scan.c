@@ -75,7 +75,7 @@ static bool tell_loop(struct scan *s, const struct trace_record *head)
 /* False: that was enough, or *known is false, as the trace does not describe it. */
 static bool tell_bunch(struct scan *s, const struct trace_record *r, bool *known)
 {
-	int count = bunches_expand(&s->idx->bunches, r, s->told, s->bunch);
+	int count = access_groups_expand(&s->idx->bunches, r, s->told, s->bunch);
 
 	*known = count >= 0 || s->idx->lossy;
 	return (count <= 0 || tell(s, s->bunch, (size_t)count)) && *known;

@@ -14,7 +14,7 @@ static inline bool stream_is_unwanted(struct reader_wanted *w, const struct trac
 }
 
 /* So many more of the batch may be passed over: its last one may need more than that. */
-static inline uint64_t stream_room(const struct stream *s, uint64_t most)
+static inline uint64_t stream_skippable(const struct stream *s, uint64_t most)
 {
 	uint64_t room = s->count - s->taken;
 
@@ -26,12 +26,12 @@ static inline uint64_t stream_room(const struct stream *s, uint64_t most)
  * Passes over plain accesses of the batch, the first is `head`, as long as they are unwanted and their
  * time is below `until`, and no more than `most`. Returns how many.
  */
-static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
+static inline uint64_t stream_skip_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
 {
-	const struct trace_record *next = s->batch, *end = next + stream_room(s, most), *head = s->head;
+	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, most), *head = s->head;
 	uint64_t clock = s->clock, over = s->over, time = s->time, passed;
 
-	while (next < end && time < until && stream_plain(next) && stream_is_unwanted(wanted, head)) {
+	while (next < end && time < until && stream_is_plain(next) && stream_is_unwanted(wanted, head)) {
 		head = next++;
 		clock += s->step;
 		over += s->rest;
@@ -52,21 +52,21 @@ static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted 
 }
 
 /* Events that are taken, and what lies between them. */
-struct stream_sieve {
+struct stream_output {
 	struct event *ev;
 	uint64_t *passed;	/* by event: so many were passed over right before it */
 	unsigned count, room;
 	uint64_t passing;	/* since the last of them */
 };
 
-/* stream_pass_batch() without a limit, and wanted ones are taken; whether it went on at all. */
-static inline bool stream_sift_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, struct stream_sieve *to)
+/* stream_skip_batch() without a limit, and wanted ones are taken; whether it went on at all. */
+static inline bool stream_filter_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, struct stream_output *to)
 {
-	const struct trace_record *next = s->batch, *end = next + stream_room(s, UINT64_MAX), *head = s->head;
+	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, UINT64_MAX), *head = s->head;
 	uint64_t clock = s->clock, over = s->over, time = s->time, gone, passing = to->passing;
 	struct event *ev = to->ev + to->count, *full = to->ev + to->room;
 
-	while (next < end && time < until && stream_plain(next)) {
+	while (next < end && time < until && stream_is_plain(next)) {
 		if (wanted && stream_is_unwanted(wanted, head)) {
 			passing++;
 		} else {
@@ -102,7 +102,7 @@ static inline bool stream_sift_batch(struct stream *s, struct reader_wanted *wan
 }
 
 /* The loop has only sites that are not. */
-static inline bool stream_skips_loop(const struct stream *s, const struct reader_wanted *wanted)
+static inline bool stream_loop_is_unwanted(const struct stream *s, const struct reader_wanted *wanted)
 {
 	if (!wanted->sites)
 		return false;
@@ -113,7 +113,7 @@ static inline bool stream_skips_loop(const struct stream *s, const struct reader
 }
 
 /* stream_tick() so many times, of which there is one; false: not, the time would reach `until`. */
-static inline bool stream_tick_all(struct stream *s, uint64_t count, uint64_t until)
+static inline bool stream_tick_by(struct stream *s, uint64_t count, uint64_t until)
 {
 	uint64_t over = s->over + count * s->rest, clock = s->clock + count * s->step + over / s->parts;
 
@@ -125,21 +125,21 @@ static inline bool stream_tick_all(struct stream *s, uint64_t count, uint64_t un
 	return true;
 }
 
-/* stream_pass_batch() of a loop that is under way. */
-static inline uint64_t stream_pass_loop(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
+/* stream_skip_batch() of a loop that is under way. */
+static inline uint64_t stream_skip_loop(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
 {
-	uint64_t room = stream_room(s, most), left = trace_loop_left(&s->loop), n = 0;
+	uint64_t room = stream_skippable(s, most), left = trace_loop_left(&s->loop), n = 0;
 
 	if (!left)
 		return 0;
 	room = left < room ? left : room;
-	if (room > 1 && s->time < until && stream_skips_loop(s, wanted) && stream_tick_all(s, room, until)) {
+	if (room > 1 && s->time < until && stream_loop_is_unwanted(s, wanted) && stream_tick_by(s, room, until)) {
 		trace_loop_skip(&s->loop, room - 1);
-		s->head = stream_of_loop(s);
+		s->head = stream_next_loop_access(s);
 		n = room;
 	}
 	while (n < room && s->time < until && stream_is_unwanted(wanted, s->head)) {
-		s->head = stream_of_loop(s);
+		s->head = stream_next_loop_access(s);
 		stream_tick(s);
 		n++;
 	}

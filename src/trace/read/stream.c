@@ -34,7 +34,7 @@ void stream_rewind(struct stream *s, struct index *idx)
 {
 	release(s, idx);
 	s->next = s->first;
-	s->portion = STREAM_FIRST;
+	s->portion = STREAM_DECODE_FIRST;
 	s->left = 0;
 	s->at = 0;
 	s->count = s->taken = 0;
@@ -67,7 +67,7 @@ void stream_free(struct stream *s, struct index *idx)
 	frames_free(&s->frames);
 }
 
-void stream_put_aside(struct stream *s)
+void stream_drop_payload(struct stream *s)
 {
 	if (s->payload.owned)
 		payload_free(&s->payload);
@@ -125,7 +125,7 @@ static void expand(struct stream *s, const struct bunches *bunches, const struct
 		} else if (kind == TRACE_STAMP) {
 			s->told = r[-1].addr;
 		} else if (kind == TRACE_BUNCH) {
-			got = bunches_expand(bunches, r - 1, s->told, to - 1);
+			got = access_groups_expand(bunches, r - 1, s->told, to - 1);
 			if (got < 0)
 				continue;
 			s->decoded = (size_t)(to - s->records) + (size_t)got - 1;
@@ -143,7 +143,7 @@ static size_t room_of(struct stream *s, const struct index *idx)
 
 	if (s->portion < STREAM_DECODE)
 		s->portion *= 2;
-	return all <= (idx->coders_made < STREAM_CODERS || s->at ? STREAM_DECODE : STREAM_ALL) ? all : room;
+	return all <= (idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE : STREAM_DECODE_WHOLE) ? all : room;
 }
 
 static const uint8_t *decode_more(struct stream *s, const struct index *idx, size_t *count)
@@ -285,7 +285,7 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 			n++;
 			s->count++;
 		} while (n < STREAM_LOOKAHEAD && s->pending + n < s->decoded &&
-			 stream_plain(&s->records[s->pending + n]));
+			 stream_is_plain(&s->records[s->pending + n]));
 	}
 	s->batch = s->records + s->pending;
 	s->pending += n + records;

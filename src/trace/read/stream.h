@@ -17,9 +17,9 @@
 
 #define STREAM_LOOKAHEAD 4096u
 #define STREAM_DECODE 2048u	/* records at once, all if a chunk has no more */
-#define STREAM_FIRST 256u	/* … the first time: who reads again mostly wants little */
-#define STREAM_CODERS 32u	/* … if there are so many, the limit of "all" is */
-#define STREAM_ALL 6144u
+#define STREAM_DECODE_FIRST 256u	/* … the first time: who reads again mostly wants little */
+#define STREAM_MANY_CODERS 32u	/* … if there are so many, the limit of "all" is */
+#define STREAM_DECODE_WHOLE 6144u
 
 enum stream_state {
 	STREAM_CLOSED,	/* `key` is where the next chunk begins; open it to know more */
@@ -78,7 +78,7 @@ int stream_open(struct stream *s, struct index *idx, struct err *err);
 int stream_advance(struct stream *s, struct index *idx, struct err *err);
 
 /* Gives back the decompressed chunk; it is made again when needed. */
-void stream_put_aside(struct stream *s);
+void stream_drop_payload(struct stream *s);
 
 /* Fills ev from raw records; time and depth are the caller's. */
 static inline void stream_event(struct event *ev, uint32_t thread, const struct trace_record *r, unsigned records)
@@ -114,14 +114,14 @@ static inline void stream_tick(struct stream *s)
 		s->time = s->clock;
 }
 
-_Static_assert(TRACE_WRITE == TRACE_READ + 1, "stream_plain() relies on it");
+_Static_assert(TRACE_WRITE == TRACE_READ + 1, "stream_is_plain() relies on it");
 
-static inline bool stream_plain(const struct trace_record *r)
+static inline bool stream_is_plain(const struct trace_record *r)
 {
 	return trace_site_kind(r->site) - TRACE_READ <= 1u;
 }
 
-static inline bool stream_call(unsigned kind)
+static inline bool stream_is_call(unsigned kind)
 {
 	return kind == TRACE_FUNC_ENTRY || kind == TRACE_FUNC_EXIT;
 }
@@ -147,7 +147,7 @@ static inline void stream_spread(struct stream *s, bool limited)
 }
 
 /* The next access of the loop that the batch begins with. */
-static inline const struct trace_record *stream_of_loop(struct stream *s)
+static inline const struct trace_record *stream_next_loop_access(struct stream *s)
 {
 	if (!s->loop.turns)
 		s->behind_loop = trace_loop_begin(&s->loop, s->batch);
@@ -168,14 +168,14 @@ static inline bool stream_step(struct stream *s)
 		unsigned kind = trace_site_kind(r->site);
 
 		if (kind == TRACE_LOOP)
-			r = stream_of_loop(s);
+			r = stream_next_loop_access(s);
 		else
 			s->batch++;
 		s->taken++;
 		stream_tick(s);
 		if (s->taken == s->count && !s->timed_records)
 			stream_reach_limit(s);
-		if (!stream_call(kind) || !frames_hold(&s->frames, r)) {
+		if (!stream_is_call(kind) || !frames_hold(&s->frames, r)) {
 			s->head = r;
 			s->key = s->time;
 			return true;
@@ -201,7 +201,7 @@ static inline const struct trace_record *stream_next_timed(const struct stream *
 		return NULL;
 	first = r = s->records + s->pending;
 	end = s->records + s->decoded;
-	while (r < end && (stream_plain(r) || stream_call(trace_site_kind(r->site))))
+	while (r < end && (stream_is_plain(r) || stream_is_call(trace_site_kind(r->site))))
 		r++;
 	if (r == end || r - first >= STREAM_LOOKAHEAD)
 		return NULL;
@@ -236,7 +236,7 @@ static inline void stream_plain_event(struct event *ev, uint32_t thread, const s
 }
 
 /* READY only: the event at `key`, and moves on unless that takes long: then false, and stream_advance() must follow. */
-static inline bool stream_take_only(struct stream *s, struct event *ev)
+static inline bool stream_take(struct stream *s, struct event *ev)
 {
 	const struct trace_record *r = s->head;
 	bool timed = r == s->timed && s->timed_records;
@@ -244,16 +244,16 @@ static inline bool stream_take_only(struct stream *s, struct event *ev)
 	ev->time = s->key;
 	s->delivered++;
 	if (s->frames.count) {
-		stream_event(ev, s->thread, frames_tell(&s->frames, &ev->depth), 1);
+		stream_event(ev, s->thread, frames_deliver(&s->frames, &ev->depth), 1);
 		return true;
 	}
-	if (stream_plain(r)) {
+	if (stream_is_plain(r)) {
 		stream_plain_event(ev, s->thread, r);
 		ev->depth = s->frames.depth;
 		return stream_step(s);
 	}
 	stream_event(ev, s->thread, r, timed ? s->timed_records : 1);
-	ev->depth = frames_pass(&s->frames, ev->kind, ev->arg);
+	ev->depth = frames_apply(&s->frames, ev->kind, ev->arg);
 	if (!timed)
 		return stream_step(s);
 	s->timed_records = 0;

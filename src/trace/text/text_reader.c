@@ -47,14 +47,14 @@ static int next_event(struct reader *r, struct event *ev)
 	}
 	f = text_frames(r, r->held.thread);
 	count_event(r, r->held.thread);
-	told = frames_tell(f, &ev->depth);
+	told = frames_deliver(f, &ev->depth);
 	if (told) {
 		stream_event(ev, r->held.thread, told, 1);
 		ev->time = r->held.time;
 		return 1;
 	}
 	*ev = r->held;
-	ev->depth = frames_pass(f, ev->kind, ev->arg);
+	ev->depth = frames_apply(f, ev->kind, ev->arg);
 	r->holding = false;
 	return 1;
 }

@@ -307,7 +307,7 @@ static void test_distance_of_never(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
 		uint64_t addr = 0x1000 + 8 * (i / 2 * i);
 
-		in[i] = rec(TRACE_READ, i % 2 ? in[i - 1].addr + TRACE_NEVER : addr, 0x400000 + 16 * (i % 2));
+		in[i] = rec(TRACE_READ, i % 2 ? in[i - 1].addr + TRACE_NO_DELTA : addr, 0x400000 + 16 * (i % 2));
 	}
 	check_same_bytes(in, ARRAY_SIZE(in), 0);
 	check_round_trip(in, ARRAY_SIZE(in), 0);

@@ -17,7 +17,7 @@ struct streams {
 /* READY only: the event at `key`, and moves on. */
 static int take(struct stream *s, struct index *idx, struct event *ev, struct err *err)
 {
-	return stream_take_only(s, ev) ? 0 : stream_advance(s, idx, err);
+	return stream_take(s, ev) ? 0 : stream_advance(s, idx, err);
 }
 
 /* Every thread has `events` accesses, at random places, and a lock now and then. */
@@ -113,8 +113,8 @@ static void test_long_chunks_keep_theirs(void **state)
 	for (unsigned n = 0; n < ARRAY_SIZE(sizes); n++) {
 		make(test_path("long.snarl"), sizes[n]);
 		open_all(&s, test_path("long.snarl"));
-		if (sizes[n] == 2500)	/* their records, with stamps, are fewer than STREAM_ALL */
-			assert_int_equal(s.idx.coders_made, STREAM_CODERS);
+		if (sizes[n] == 2500)	/* their records, with stamps, are fewer than STREAM_DECODE_WHOLE */
+			assert_int_equal(s.idx.coders_made, STREAM_MANY_CODERS);
 		for (size_t i = 0; i < s.count; i++)
 			check(&s, &s.at[i], sizes[n]);
 		assert_true(sizes[n] < 9000 || s.idx.coders_made == THREADS);
