@@ -30,7 +30,7 @@ static uint8_t *put_slowly(uint8_t *p, uint64_t counted, unsigned token)
 }
 
 /*
- * Is the address the one that the slot's other prediction gives? Then the record is a TURN. Otherwise *z is
+ * Is the address the one that the slot's other prediction gives? Then the record is a TOGGLE. Otherwise *z is
  * the difference to the predicted address, zigzag-encoded.
  */
 static bool toggles(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z)

@@ -14,7 +14,7 @@ static uint64_t next_random(void)
 	return seed >> 24 ^ seed << 40;
 }
 
-/* The same, many at a time into arrays of odd sizes. */
+/* Decodes many records at a time, into arrays of odd sizes. */
 static void check_many(struct trace_coder *coder, const uint8_t *bytes, size_t size,
 		       const struct trace_record *in, size_t n, uint64_t time)
 {
@@ -100,7 +100,26 @@ static void test_boundaries(void **state)
 	check_round_trip(in, n, ~0ull);
 }
 
-/* A loop over two arrays is foretold almost entirely. */
+/* The example at the top of codec.h. */
+static void test_header_example(void **state)
+{
+	static const uint8_t expected[] = {
+		0x0b, 0x69, 0, 0x00, 0x10, 0, 0, 0, 0, 0, 0, 0x01, 0x04, 0, 0, 0, 0, 0x03, 0x02,
+		0x0a, 0x69, 0x08, 0x10,
+		0x0c,
+		0x19,
+	};
+	struct trace_record in[4];
+	uint8_t out[4 * TRACE_RECORD_MAX + TRACE_SLACK];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		in[i] = (struct trace_record){ 0x1000 + 8 * i, 0x0203000000000401 };
+	assert_int_equal(raw_encode(out, 0, in, 4), sizeof(expected));
+	assert_memory_equal(out, expected, sizeof(expected));
+}
+
+/* A loop over two arrays is predicted almost entirely. */
 static void test_loops_cost_nothing(void **state)
 {
 	static struct trace_record in[8192];
@@ -116,8 +135,8 @@ static void test_loops_cost_nothing(void **state)
 }
 
 /*
- * Nodes anywhere in memory, three fields of each: the first is told by three bytes of
- * difference, the others follow from it. By strides alone it would be three times as much.
+ * Nodes anywhere in memory, three fields of each: the first takes three bytes of
+ * residual, the others follow from it. By strides alone it would be three times as much.
  */
 static void test_fields_follow(void **state)
 {
@@ -138,15 +157,15 @@ static void test_fields_follow(void **state)
 	check_round_trip(in, 3 * NODES, 0);
 }
 
-/* The bytes one by one, as trace-format.md has them. */
-static void test_turn(void **state)
+/* A slot that is toggled, byte by byte as in trace-format.md. */
+static void test_toggle(void **state)
 {
 	const uint64_t x = TRACE_SITE(TRACE_READ, 0, 1), y = TRACE_SITE(TRACE_READ, 0, 2);
 	static const uint64_t node[] = { 0x100, 0x150, 0x110, 0x130, 0x100 };
 	static const uint8_t tail[] = {
 		0x01, 0xa0,	/* y, 0x50 further; it is the first time that it was wrong */
 		0x01, 0x7f,	/* x, 0x40 back */
-		0x0c,		/* y, foretold by x */
+		0x0c,		/* y, predicted from x */
 		0x01, 0x40,	/* x, 0x20 on */
 		0x11, 0x5f,	/* y is counted; x, 0x30 back */
 		0x19,		/* y is counted, and no more */
@@ -236,7 +255,7 @@ static void test_slot_taken_over(void **state)
 	check_round_trip(in, n, 0);
 }
 
-/* Two have one each: a loop over them is foretold, whichever slot is the first of each. */
+/* Two have one each: a loop over them is predicted, whichever slot is the first of each. */
 static void test_two_share(void **state)
 {
 	static struct trace_record in[2000];
@@ -354,7 +373,7 @@ static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 	return n;
 }
 
-/* What is done for loops, and for what is foretold, makes it faster and no different. */
+/* The fast paths for loops and predicted records change no byte. */
 static void test_loops_are_encoded_the_same(void **state)
 {
 	enum { ROOM = 8192 };
@@ -406,7 +425,7 @@ static void test_one_site(void **state)
 static void test_bad_bytes(void **state)
 {
 	static const uint8_t no_slot[] = { 10 }, empty_slot[] = { 10, 5, 0 }, token[] = { 12, 0, 0 };
-	static const uint8_t foretold[] = { 1 << 4 | 9 }, nothing[] = { 9 }, many[] = { 15 << 4 | 9, 1 };
+	static const uint8_t predicted[] = { 1 << 4 | 9 }, nothing[] = { 9 }, many[] = { 15 << 4 | 9, 1 };
 	static const uint8_t delta[] = { 3, 1, 2, 3 }, cut[] = { 11, 0, 0, 1, 2, 3 };
 	static const uint8_t far[] = { 10, 1, 4 };
 	static const uint8_t stamp_in_chain[] = { 11, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0,
@@ -416,7 +435,7 @@ static void test_bad_bytes(void **state)
 		size_t size;
 	} bad[] = {
 		{ no_slot, sizeof(no_slot) }, { empty_slot, sizeof(empty_slot) },
-		{ token, sizeof(token) }, { foretold, sizeof(foretold) },
+		{ token, sizeof(token) }, { predicted, sizeof(predicted) },
 		{ nothing, sizeof(nothing) }, { many, sizeof(many) }, { delta, sizeof(delta) },
 		{ cut, sizeof(cut) }, { far, sizeof(far) },
 		{ stamp_in_chain, sizeof(stamp_in_chain) },
@@ -477,9 +496,10 @@ int main(void)
 		cmocka_unit_test(test_every_kind),
 		cmocka_unit_test(test_boundaries),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_header_example),
 		cmocka_unit_test(test_loops_cost_nothing),
 		cmocka_unit_test(test_fields_follow),
-		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_toggle),
 		cmocka_unit_test(test_slot_taken_over),
 		cmocka_unit_test(test_two_share),
 		cmocka_unit_test(test_long_runs),

@@ -46,6 +46,32 @@ static void test_merge_by_time(void **state)
 	buf_free(&b);
 }
 
+/* The example at the top of reader.h. */
+static void test_header_example(void **state)
+{
+	const struct trace_record t1[] = {
+		rec(TRACE_WRITE, 0xa, 1), rec(TRACE_WRITE, 0xb, 1), rec(TRACE_WRITE, 0xc, 1),
+		rec(TRACE_MUTEX_LOCK, 0x11, 1), extra(110, 0),
+	};
+	const struct trace_record t2[] = {
+		rec(TRACE_WRITE, 0xd, 1), rec(TRACE_MUTEX_LOCK, 0x12, 1), extra(106, 0),
+	};
+	struct buf b = { 0 };
+
+	(void)state;
+	raw_header(&b, 0);
+	raw_events(&b, 1, 0, 100, t1, ARRAY_SIZE(t1));
+	raw_events(&b, 2, 0, 104, t2, ARRAY_SIZE(t2));
+	raw_end(&b);
+	assert_brief(&b, "?1 write a t102 d0\n"
+			 "?1 write b t105 d0\n"
+			 "?2 write d t105 d0\n"
+			 "?2 lock 12 t106 d0\n"
+			 "?1 write c t107 d0\n"
+			 "?1 lock 11 t110 d0\n");
+	buf_free(&b);
+}
+
 static void test_times_are_spread(void **state)
 {
 	const struct trace_record t1[] = {
@@ -164,7 +190,7 @@ static void test_total_order(void **state)
 	buf_free(&b);
 }
 
-/* Calls around nothing are not told, those around something just before it. */
+/* Calls without events inside are not delivered, others just before their first event. */
 static void test_calls(void **state)
 {
 	const struct trace_record full[] = {
@@ -366,7 +392,7 @@ static void test_every_truncation(void **state)
 	buf_free(&b);
 }
 
-/* A chunk half written in the middle: found again behind it, the hole is told. */
+/* A chunk half written in the middle: the reader resynchronises behind it and reports the gap. */
 static void test_resynchronise(void **state)
 {
 	const struct trace_record t1[] = { START(0, 0, 10), rec(TRACE_MUTEX_LOCK, 1, 2), extra(20, 0) };
@@ -392,7 +418,7 @@ static void test_resynchronise(void **state)
 	assert_int_equal(reader_info(r)->missing, 1);
 	assert_true(reader_info(r)->torn_bytes > cut);
 	reader_close(r);
-	/* With an END chunk this is damage, unless it tells of losses. */
+	/* With an END chunk this is damage, unless it reports losses. */
 	cut = b.size;
 	raw_end(&b);
 	assert_refused(b.data, b.size, "damaged at byte");
@@ -459,6 +485,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge_by_time),
+		cmocka_unit_test(test_header_example),
 		cmocka_unit_test(test_times_are_spread),
 		cmocka_unit_test(test_time_never_sinks),
 		cmocka_unit_test(test_no_time_for_long),

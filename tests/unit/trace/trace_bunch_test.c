@@ -309,10 +309,10 @@ static void test_unknown(void **state)
 
 	(void)state;
 	b = file_of(unknown, 3);
-	assert_error(&b, "a bunch of 2 accesses at 0x300 that the trace does not describe");
+	assert_error(&b, "an access group of 2 accesses at 0x300 that the trace does not describe");
 	buf_free(&b);
 	b = file_of(other, 3);
-	assert_error(&b, "a bunch of 2 accesses at 0x100 that the trace does not describe");
+	assert_error(&b, "an access group of 2 accesses at 0x100 that the trace does not describe");
 	buf_free(&b);
 	for (int with_table = 0; with_table < 2; with_table++) {
 		b = (struct buf){ 0 };
@@ -324,7 +324,7 @@ static void test_unknown(void **state)
 		assert_string_equal(text, lost);
 		free(text);
 		raw_end(&b);
-		assert_error(&b, "a bunch of 2 accesses at 0x100");
+		assert_error(&b, "an access group of 2 accesses at 0x100");
 		buf_free(&b);
 	}
 }
@@ -336,7 +336,7 @@ static void assert_table_refused(const void *payload, size_t size)
 	raw_header(&b, 0);
 	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 1 }, payload, size);
 	raw_end(&b);
-	assert_error(&b, "damaged at byte 64: a table of bunches is not one");
+	assert_error(&b, "damaged at byte 64: a chunk of access groups is malformed");
 	buf_free(&b);
 }
 

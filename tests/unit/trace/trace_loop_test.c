@@ -328,7 +328,7 @@ static void test_hostile(void **state)
 {
 	const struct trace_record read = moving(TRACE_READ, 0x100, 8);
 	static struct trace_record many[40000];
-	const char *none = "holds no valid events", *much = "too many turns";
+	const char *none = "holds no valid events", *much = "too many iterations";
 
 	(void)state;
 	ASSERT_DAMAGED(none, head(1, 0), read);
