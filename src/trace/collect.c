@@ -35,7 +35,7 @@ static uint32_t pid_of(const char *path)
 	return header.pid;
 }
 
-/* Whether the program found the memory we made for it and used it. */
+/* Whether the runtime found and initialised the live memory that was made for it. */
 static bool live_used(int fd)
 {
 	struct live_header header = { 0 };
@@ -51,7 +51,7 @@ static int copy_file(int from, const char *path)
 	off_t at = 0;
 	bool good = to >= 0 && fstat(from, &st) == 0 && ftruncate(to, st.st_size) == 0;
 
-	/* Mostly holes: copy only what is there. */
+	/* Live memory is sparse: copy only its data. */
 	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0) {
 		off_t end = lseek(from, at, SEEK_HOLE);
 		char block[65536];
@@ -68,7 +68,7 @@ static int copy_file(int from, const char *path)
 	return good ? 0 : -1;
 }
 
-/* Once all is in the trace nobody needs it; when that failed it must not be lost. */
+/* Removes the live memory or, if it is still needed, keeps it as the file `keep_as`. */
 static void dispose_live(const char *live, int live_fd, const char *keep_as)
 {
 	if (!keep_as) {
@@ -156,7 +156,7 @@ done:
 	return result;
 }
 
-/* The rest of a name that is WORK.PID or WORK.PID.N, NULL for all others. */
+/* The suffix of a name WORK.PID or WORK.PID.N; NULL for any other name. */
 static const char *child_suffix(const char *name, const char *work)
 {
 	const char *base = strrchr(work, '/') + 1;
@@ -205,7 +205,7 @@ int collect_traces(struct collected_traces *t, const char *work, int live_fd, co
 	*t = (struct collected_traces){ 0 };
 	if (access(work, F_OK) != 0)
 		return 0;
-	/* The runtime made it and could not write: what was there before is worth more. */
+	/* The runtime created the file but could not write: keep an earlier trace at `out`. */
 	if (pid_of(work) == 0) {
 		char *live = xasprintf("%s" LIVE_SUFFIX, work);
 

@@ -17,7 +17,7 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A copy with \xNN made bytes again; NULL if that is no such thing, or NUL. */
+/* Copies a word and replaces \xNN by the byte. NULL: a backslash without \xNN, or a NUL byte. */
 static char *unescape(struct token tok)
 {
 	char *text = xmalloc(tok.size + 1);
@@ -49,7 +49,7 @@ static char *unescape(struct token tok)
 	return text;
 }
 
-/* The rest of the line but for blanks around it. */
+/* The rest of the line without surrounding blanks. */
 static struct token rest_of(const char *at, const char *end)
 {
 	while (at < end && (*at == ' ' || *at == '\t'))

@@ -3,23 +3,23 @@
 
 #include "trace/sites/rarely_touched.c"
 
-#define MANY (COLD_MANY * COLD_SAMPLE * 2)	/* granules: about twice as many as a place needs */
+#define MANY (RARELY_MIN_GRANULES * RARELY_SAMPLE * 2)	/* granules: about twice as many as a place needs */
 
 enum { FILL = 0x1000, TAKE, WARM, BOTH, FEW_PLACES, WIDE };
 
-static void touch(struct cold *c, uint64_t pc, uint64_t from, uint64_t granules, unsigned times)
+static void touch(struct rarely_touched *c, uint64_t pc, uint64_t from, uint64_t granules, unsigned times)
 {
 	while (times-- > 0)
 		for (uint64_t i = 0; i < granules; i++)
-			cold_add(c, pc, from + i * 8, 8);
+			rarely_touched_add(c, pc, from + i * 8, 8);
 }
 
-static void fill(struct cold *c)
+static void fill(struct rarely_touched *c)
 {
 	touch(c, FILL, 1 << 20, MANY, 1);
 	touch(c, TAKE, 1 << 20, MANY, 2);
 	/* Of what BOTH touches, half is cold, but on average it is not. */
-	touch(c, WARM, 2 << 20, MANY, 2 * COLD_ACCESSES);
+	touch(c, WARM, 2 << 20, MANY, 2 * RARELY_MAX_ACCESSES);
 	touch(c, BOTH, 2 << 20, MANY, 1);
 	touch(c, BOTH, 4 << 20, MANY, 1);
 	touch(c, FEW_PLACES, 3 << 20, MANY / 8, 1);
@@ -27,51 +27,51 @@ static void fill(struct cold *c)
 
 static void test_by_hand(void **state)
 {
-	struct cold c = { 0 };
+	struct rarely_touched c = { 0 };
 
 	(void)state;
 	fill(&c);
-	assert_false(cold_is(&c, FILL));	/* not asked for yet */
-	cold_end(&c, 0);
-	assert_true(cold_is(&c, FILL));
-	assert_true(cold_is(&c, TAKE));
-	assert_false(cold_is(&c, WARM));
-	assert_false(cold_is(&c, BOTH));
-	assert_false(cold_is(&c, FEW_PLACES));
-	assert_false(cold_is(&c, 0));
-	cold_free(&c);
-	assert_false(cold_is(&c, FILL));
+	assert_false(rarely_touched_has(&c, FILL));	/* not asked for yet */
+	rarely_touched_finish(&c, 0);
+	assert_true(rarely_touched_has(&c, FILL));
+	assert_true(rarely_touched_has(&c, TAKE));
+	assert_false(rarely_touched_has(&c, WARM));
+	assert_false(rarely_touched_has(&c, BOTH));
+	assert_false(rarely_touched_has(&c, FEW_PLACES));
+	assert_false(rarely_touched_has(&c, 0));
+	rarely_touched_free(&c);
+	assert_false(rarely_touched_has(&c, FILL));
 }
 
 /* Just as many accesses as there may be; 16 bytes, or two granules in part, count for both. */
 static void test_limits(void **state)
 {
-	struct cold c = { 0 };
+	struct rarely_touched c = { 0 };
 
 	(void)state;
 	for (uint64_t i = 0; i < MANY; i += 2)
-		for (unsigned n = 0; n < COLD_ACCESSES / 2; n++) {
-			cold_add(&c, WIDE, (1 << 20) + i * 8, 16);
-			cold_add(&c, TAKE, (1 << 20) + i * 8 + 5, 4);
+		for (unsigned n = 0; n < RARELY_MAX_ACCESSES / 2; n++) {
+			rarely_touched_add(&c, WIDE, (1 << 20) + i * 8, 16);
+			rarely_touched_add(&c, TAKE, (1 << 20) + i * 8 + 5, 4);
 		}
-	cold_end(&c, c.told);
-	assert_int_equal(c.told, MANY / 2 * COLD_ACCESSES);
-	assert_true(cold_is(&c, WIDE));
-	assert_true(cold_is(&c, TAKE));
-	assert_int_equal(*map_find(&c.accesses, WIDE), *map_find(&c.granules, WIDE) * COLD_ACCESSES);
-	cold_free(&c);
+	rarely_touched_finish(&c, c.accesses_seen);
+	assert_int_equal(c.accesses_seen, MANY / 2 * RARELY_MAX_ACCESSES);
+	assert_true(rarely_touched_has(&c, WIDE));
+	assert_true(rarely_touched_has(&c, TAKE));
+	assert_int_equal(*map_find(&c.accesses, WIDE), *map_find(&c.granules, WIDE) * RARELY_MAX_ACCESSES);
+	rarely_touched_free(&c);
 }
 
 /* More was dropped than was kept: nobody knows what of. */
 static void test_dropped(void **state)
 {
-	struct cold c = { 0 };
+	struct rarely_touched c = { 0 };
 
 	(void)state;
 	fill(&c);
-	cold_end(&c, c.told + 1);
-	assert_false(cold_is(&c, FILL));
-	cold_free(&c);
+	rarely_touched_finish(&c, c.accesses_seen + 1);
+	assert_false(rarely_touched_has(&c, FILL));
+	rarely_touched_free(&c);
 }
 
 #define PLACES 8
@@ -85,7 +85,7 @@ static void test_random(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20; round++) {
-		struct cold c = { 0 };
+		struct rarely_touched c = { 0 };
 
 		memset(by, 0, sizeof(by));
 		memset(all, 0, sizeof(all));
@@ -96,9 +96,9 @@ static void test_random(void **state)
 
 			by[place][granule]++;
 			all[granule]++;
-			cold_add(&c, place + 1, (uint64_t)granule * 8, 1u << (unsigned)rand_r(&seed) % 4);
+			rarely_touched_add(&c, place + 1, (uint64_t)granule * 8, 1u << (unsigned)rand_r(&seed) % 4);
 		}
-		cold_end(&c, 0);
+		rarely_touched_finish(&c, 0);
 		for (unsigned place = 0; place < PLACES; place++) {
 			uint64_t granules = 0, accesses = 0;
 			bool want;
@@ -108,11 +108,11 @@ static void test_random(void **state)
 					granules++;
 					accesses += all[g];
 				}
-			want = granules >= COLD_MANY && accesses <= granules * COLD_ACCESSES;
-			assert_int_equal(cold_is(&c, place + 1), want);
+			want = granules >= RARELY_MIN_GRANULES && accesses <= granules * RARELY_MAX_ACCESSES;
+			assert_int_equal(rarely_touched_has(&c, place + 1), want);
 			cold += want;
 		}
-		cold_free(&c);
+		rarely_touched_free(&c);
 	}
 	assert_in_range(cold, 1, 20 * PLACES - 1);
 }

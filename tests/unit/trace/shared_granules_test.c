@@ -114,7 +114,7 @@ static void random_event(struct buf *text, uint8_t *seen)
 
 static void check_random(unsigned events)
 {
-	struct owners owners = { 0 };
+	struct shared_granules owners = { 0 };
 	uint8_t seen[GRANULES + 2] = { 0 };
 	struct buf text = { 0 };
 	static const char *const cut[] = { "none", "43c-43f", "440-443", "43c-443" };
@@ -127,16 +127,16 @@ static void check_random(unsigned events)
 	save(test_path("text"), text.data, text.size);
 	r = reader_open(test_path("text"), NULL);
 	assert_non_null(r);
-	assert_true(owners_can(&owners, r));
-	assert_int_equal(owners_read(&owners, r, NULL), 0);
+	assert_true(shared_granules_usable(&owners, r));
+	assert_int_equal(shared_granules_read(&owners, r, NULL), 0);
 	for (unsigned g = 0; g < GRANULES; g++) {
 		struct event ev = { .addr = START + g * 8, .size = 8 };
 
 		if (seen[g])
-			assert_int_equal(owners_shared(&owners, &ev),
+			assert_int_equal(shared_granules_touched(&owners, &ev),
 					 (seen[g] & (seen[g] - 1)) != 0 || which >> (ev.addr >= 0x11000) & 1);
 	}
-	owners_free(&owners);
+	shared_granules_free(&owners);
 	reader_close(r);
 	buf_free(&text);
 }
