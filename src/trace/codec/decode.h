@@ -65,8 +65,8 @@ static inline const uint8_t *trace_decode_token(struct trace_coder *c, const uin
 
 /* Decodes a record of slot `s` from n bytes of residual; n == toggle switches its predictor. */
 static inline const uint8_t *trace_decode_residual(const struct trace_coder *c, struct trace_slot *s,
-						const uint8_t *in, const uint8_t *end, unsigned n,
-						unsigned toggle, struct trace_record *out)
+						   const uint8_t *in, const uint8_t *end, unsigned n,
+						   unsigned toggle, struct trace_record *out)
 {
 	uint64_t before = c->before->addr;
 
@@ -84,8 +84,8 @@ static inline const uint8_t *trace_decode_residual(const struct trace_coder *c, 
 
 /* Decodes the primary record that follows any token but TRACE_TOKEN_COUNT. */
 static inline const uint8_t *trace_decode_unpredicted(struct trace_coder *c, const uint8_t *in,
-					       const uint8_t *end, unsigned token,
-					       struct trace_record *out)
+						      const uint8_t *end, unsigned token,
+						      struct trace_record *out)
 {
 	struct trace_slot *s;
 	unsigned head;
@@ -287,7 +287,7 @@ static inline struct trace_slot *trace_decode_slot(struct trace_coder *c, struct
 
 /* trace_decode_residual() where n bytes are left; n is at most 8, or TRACE_TOKEN_TOGGLE. */
 static inline const uint8_t *trace_decode_residual_unchecked(struct trace_slot *s, uint64_t before,
-						       const uint8_t *in, unsigned n)
+							     const uint8_t *in, unsigned n)
 {
 	if (n == TRACE_TOKEN_TOGGLE) {
 		s->relative = ~s->relative;
@@ -304,8 +304,8 @@ static inline const uint8_t *trace_decode_residual_unchecked(struct trace_slot *
  * checked when the slot was taken; TRACE_NO_DELTA marks the kinds with extra records.
  */
 static inline const uint8_t *trace_decode_unchecked(struct trace_coder *c, const uint8_t *in,
-						 const uint8_t *end, struct trace_record *out,
-						 size_t room, size_t *count)
+						    const uint8_t *end, struct trace_record *out,
+						    size_t room, size_t *count)
 {
 	struct trace_record *o = out + *count, *const full = out + room;
 	struct trace_slot *before = c->before, *s;

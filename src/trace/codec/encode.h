@@ -10,7 +10,8 @@
 static inline const struct trace_record *trace_ahead(const struct trace_record *in,
 						     const struct trace_record *end, uint32_t n)
 {
-	uintptr_t ahead = (uintptr_t)in + ((uintptr_t)n << 4);	/* an integer: a pointer must not go past the array */
+	/* An integer, because a pointer must not go past the end of the array. */
+	uintptr_t ahead = (uintptr_t)in + ((uintptr_t)n << 4);
 
 	return ahead < (uintptr_t)end ? (const struct trace_record *)ahead : end;
 }
@@ -24,10 +25,11 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 				    const struct trace_record *in, const struct trace_record *end)
 {
 	struct trace_slot *before = c->before, *s;
-	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);		/* predicted from here on */
-	uint32_t backoff = TRACE_CYCLE_MIN_RUN;
-	const struct trace_record *look_at = trace_ahead(in, end, backoff);	/* where to look for a loop */
-	const struct trace_record *at;		/* whose address is taken, so that `in` stays in a register */
+	/* Records from `from` up to `in` were predicted. An integer: it may lie before the array. */
+	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);
+	uint32_t backoff = TRACE_CYCLE_MIN_RUN;	/* predicted sites before a look for a loop */
+	const struct trace_record *look_at = trace_ahead(in, end, backoff);
+	const struct trace_record *at;	/* its address is taken, so that `in` stays in a register */
 
 	for (;;) {
 		uint64_t off, index;
@@ -78,7 +80,7 @@ other_site:
 			before->next = s;
 			before = s;
 			off = trace_zigzag(off);
-			n = trace_bytes_any(off);	/* no branch: whether it is 0 is unpredictable */
+			n = trace_bytes_any(off);	/* it is often 0: no branch */
 			out = trace_put_token(out, (uintptr_t)in - from, TRACE_TOKEN_SLOT);
 			out = trace_put_head(out, index, n, off, n);
 			look_at = trace_ahead(in, end, backoff);

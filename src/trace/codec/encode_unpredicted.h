@@ -159,7 +159,7 @@ TRACE_INLINE int trace_residual(struct trace_slot *s, uint64_t before, uint64_t 
 
 /* Writes a record of the predicted site, of any kind, whose address was not predicted. */
 TRACE_NOINLINE uint8_t *trace_put_residual_any(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-					   uint64_t before, const struct trace_record *r)
+					       uint64_t before, const struct trace_record *r)
 {
 	unsigned n, token, extra = trace_extra(trace_site_kind(r->site));
 	uint64_t z;
@@ -195,13 +195,15 @@ TRACE_INLINE uint8_t *trace_put_time(struct trace_coder *c, uint8_t *out, const 
 }
 
 /* Writes a record of the predicted site whose kind has one extra record, in the frequent case. */
-TRACE_NOINLINE uint8_t *trace_put_residual_timed(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-					uint64_t before, const struct trace_record *r)
+TRACE_NOINLINE uint8_t *trace_put_residual_timed(struct trace_coder *c, uint8_t *out, uint64_t run,
+						 struct trace_slot *s, uint64_t before,
+						 const struct trace_record *r)
 {
 	uint64_t step = r->addr - s->addr, offset = r->addr - before, z = step;
 	unsigned n;
 
-	if (__builtin_expect(s->relative ? step == 0 : offset == s->offset && s->last != 0, 0) || trace_is_no_delta(offset))
+	if (__builtin_expect(s->relative ? step == 0 : offset == s->offset && s->last != 0, 0) ||
+	    trace_is_no_delta(offset))
 		return trace_put_residual_any(c, out, run, s, before, r);
 	if (s->relative)
 		z = offset - s->offset;
@@ -217,7 +219,7 @@ TRACE_NOINLINE uint8_t *trace_put_residual_timed(struct trace_coder *c, uint8_t 
 
 /* Fast path of trace_put_residual_any(); *in moves behind the event. */
 TRACE_INLINE uint8_t *trace_put_residual(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-				     uint64_t before, const struct trace_record **in)
+					 uint64_t before, const struct trace_record **in)
 {
 	const struct trace_record *at = *in;
 	uint64_t off;
@@ -276,7 +278,7 @@ static inline uint64_t trace_slot_of(const struct trace_coder *c, uint64_t site)
 
 /* Writes a record of another site than predicted, of any kind, and makes it c->before. */
 TRACE_NOINLINE uint8_t *trace_put_slot_any(struct trace_coder *c, uint8_t *out, uint64_t run, uint64_t before,
-					    const struct trace_record *r)
+					   const struct trace_record *r)
 {
 	uint64_t index = trace_slot_of(c, r->site), z;
 	unsigned extra = trace_extra(trace_site_kind(r->site)), n, code;

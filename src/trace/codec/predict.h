@@ -17,8 +17,9 @@
 #define TRACE_RECORD_MAX 22u	/* most encoded bytes of one record */
 #define TRACE_SLACK 24u		/* bytes behind its output that the encoder may overwrite */
 
+/* Bits 0..3 of a token; 0 to 8 are a number of residual bytes. */
 enum trace_token {
-	TRACE_TOKEN_COUNT = 9,	/* predicted records only; 0 to 8 are a number of residual bytes */
+	TRACE_TOKEN_COUNT = 9,	/* no record behind the predicted ones */
 	TRACE_TOKEN_SLOT = 10,	/* another site than predicted, which has a slot */
 	TRACE_TOKEN_NEW = 11,	/* another site than predicted, which gets a slot */
 	TRACE_TOKEN_TOGGLE = 12,	/* the predicted site; its other predictor is right */
@@ -54,6 +55,7 @@ _Static_assert(sizeof(struct trace_slot) == 64, "a slot is a line of the cache")
 
 #define TRACE_CYCLE_MAX 64u	/* sites of a loop that encode_loop.h recognises */
 
+/* One site of a loop. */
 struct trace_cycle_entry {
 	struct trace_slot slot;		/* copy of *home; `last` is valid only after a miss */
 	struct trace_slot *home;
@@ -68,6 +70,7 @@ struct trace_cycle {
 	int64_t relative;			/* -1 if any entry's slot is relative, else 0 */
 };
 
+/* The state of encoding or decoding one chunk: 70 KB, reused for the next chunk. */
 struct trace_coder {
 	struct trace_slot slot[TRACE_SLOTS];
 	struct trace_slot none;		/* sentinel in place of NULL; its site is 0 */

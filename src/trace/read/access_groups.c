@@ -78,7 +78,8 @@ static const struct access_group *find(const struct access_groups *b, uint64_t s
 	return e->count == trace_bunch_count(site) ? e : NULL;
 }
 
-int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time, struct trace_record *to)
+int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time,
+			 struct trace_record *to)
 {
 	const struct access_group *e = find(b, r->site, time);
 	uint64_t addr = r->addr;

@@ -10,6 +10,7 @@
 #include "abi/access_group_format.h"
 #include "base/map.h"
 
+/* One access group. */
 struct access_group {
 	uint64_t time;		/* when the program announced it */
 	size_t first;		/* index of its first access in access_groups.accesses */
@@ -35,6 +36,7 @@ void access_groups_free(struct access_groups *b);
  * Expands a record of kind BUNCH to at most TRACE_BUNCH_MOST accesses. Returns their number, or -1
  * if the trace does not describe its group. `time` is the last recorded time before the record.
  */
-int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time, struct trace_record *to);
+int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time,
+			 struct trace_record *to);
 
 #endif

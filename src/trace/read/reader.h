@@ -34,6 +34,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 
+/* One event as consumers see it; loops and access groups are expanded. */
 struct event {
 	uint64_t time;		/* trace clock; with TRACE_TOTAL_ORDER a position */
 	uint64_t addr;		/* location or object */

@@ -66,7 +66,8 @@ struct stream_output {
  * Like stream_skip_batch() without a maximum, but takes wanted accesses as events. Returns whether
  * it took or skipped any.
  */
-static inline bool stream_filter_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, struct stream_output *to)
+static inline bool stream_filter_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until,
+				       struct stream_output *to)
 {
 	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, UINT64_MAX), *head = s->head;
 	uint64_t clock = s->clock, carry = s->carry, time = s->time, advanced, skipping = to->skipping;

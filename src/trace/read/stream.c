@@ -150,7 +150,8 @@ static size_t room_of(struct stream *s, const struct index *idx)
 
 	if (s->decode_next < STREAM_DECODE)
 		s->decode_next *= 2;
-	return all <= (idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE : STREAM_DECODE_WHOLE) ? all : room;
+	return all <= (idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE :
+									STREAM_DECODE_WHOLE) ? all : room;
 }
 
 static const uint8_t *decode_more(struct stream *s, const struct index *idx, size_t *count)

@@ -16,7 +16,7 @@
 #include "trace/read/kinds.h"
 #include "trace/read/reader.h"
 
-#define STREAM_LOOKAHEAD 4096u
+#define STREAM_LOOKAHEAD 4096u	/* most records of a batch */
 #define STREAM_DECODE 2048u	/* records decoded at once; a shorter chunk is decoded whole */
 #define STREAM_DECODE_FIRST 256u	/* records decoded first: often few are read */
 #define STREAM_MANY_CODERS 32u	/* coders in use from which longer chunks are decoded whole */
@@ -28,6 +28,7 @@ enum stream_state {
 	STREAM_END,
 };
 
+/* The events of one thread. */
 struct stream {
 	enum stream_state state;
 	uint64_t key;		/* see enum stream_state; the merge sorts by it */

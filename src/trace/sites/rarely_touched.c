@@ -53,7 +53,8 @@ bool rarely_touched_has(const struct rarely_touched *c, uint64_t pc)
 {
 	const uint64_t *granules = map_find(&c->granules, pc);
 
-	return granules && *granules >= RARELY_MIN_GRANULES && *map_find(&c->accesses, pc) <= *granules * RARELY_MAX_ACCESSES;
+	return granules && *granules >= RARELY_MIN_GRANULES &&
+	       *map_find(&c->accesses, pc) <= *granules * RARELY_MAX_ACCESSES;
 }
 
 void rarely_touched_free(struct rarely_touched *c)

@@ -260,7 +260,8 @@ static int add_list(struct sites *s, const char *path, const struct buf *text, s
 	enum sitelist_got got;
 
 	if (!sitelist_open(&in, (const char *)text->data, text->size))
-		return err_set(err, "%s: a list of sites of another version of snarl; make it again from a trace", path);
+		return err_set(err, "%s: a list of sites of another version of snarl; "
+				    "make it again from a trace", path);
 	while ((got = sitelist_next(&in)) == SITELIST_LINE)
 		add_line(s, &in.last);
 	if (got == SITELIST_BAD)

@@ -3,7 +3,7 @@
 #include "trace/write/compress.h"
 
 const void *compressor_chunk(struct compressor *s, struct trace_chunk *chunk, const void *payload,
-			  size_t *size)
+			     size_t *size)
 {
 	size_t got, bound = ZSTD_compressBound(*size);
 

@@ -27,7 +27,7 @@ struct compressor {
  * `payload`. Call it in the order of the trace: neighbouring chunks compress equally well.
  */
 const void *compressor_chunk(struct compressor *s, struct trace_chunk *chunk, const void *payload,
-			  size_t *size);
+			     size_t *size);
 void compressor_free(struct compressor *s);
 
 #endif
