@@ -62,7 +62,7 @@ int index_map(const char *path, const uint8_t **data, uint64_t *size, struct err
 	if (fd < 0)
 		return err_set(err, "cannot open it: %s", strerror(errno));
 	if (fstat(fd, &st) < 0)
-		err_set(err, "cannot look at it: %s", strerror(errno));
+		err_set(err, "cannot get its size: %s", strerror(errno));
 	else if (S_ISDIR(st.st_mode))
 		err_set(err, "is a directory, not a trace");
 	else if (!S_ISREG(st.st_mode))
@@ -147,7 +147,7 @@ static void scan_chunks(struct scan *s)
 		struct trace_chunk c;
 
 		if (!index_chunk_valid(idx->data + at, idx->size - at, false)) {
-			note_broken(s, at, "no whole chunk here");
+			note_broken(s, at, "no valid chunk here");
 			next = next_magic(idx, at + 1);
 			idx->torn_bytes += next - at;
 			at = next;
@@ -270,7 +270,7 @@ static int read_header(struct index *idx, unsigned options, struct err *err)
 	}
 	memcpy(h, idx->data, sizeof(*h));
 	if (h->version > TRACE_VERSION)
-		return err_set(err, "made by a newer snarl (format %u, this one reads %u)",
+		return err_set(err, "made by a newer snarl (format %u, this one reads %u): update snarl",
 			       h->version, TRACE_VERSION);
 	if (h->version == 0 || h->size < sizeof(*h) || h->size > idx->size ||
 	    !check_is(h, offsetof(struct trace_header, check), h->check))

@@ -91,7 +91,7 @@ static int argument(struct text *t, struct line *l, struct token tok)
 	int kind;
 
 	if (l->has_arg || !kind_extra(l->ev.kind))
-		return text_bad(t, "one word too many:", tok);
+		return text_bad(t, "unexpected word:", tok);
 	l->has_arg = true;
 	if (text_arg_form(l->ev.kind) == TEXT_ARG_KIND && (kind = kind_find(tok.text, tok.size)) >= 0) {
 		l->ev.arg = (uint64_t)kind;
@@ -122,7 +122,7 @@ static int positional(struct text *t, struct line *l, struct token tok)
 	} else if (kind == TRACE_CALL_ENTER || kind == TRACE_CALL_LEAVE) {
 		call = n ? 0 : call_find(tok.text, tok.size);
 		if (call < 0)
-			return text_bad(t, "not a call that snarl knows:", tok);
+			return text_bad(t, "unknown call:", tok);
 		if (n == 0) {
 			if (!l->has_detail)
 				l->ev.detail |= (uint8_t)call;
@@ -140,7 +140,7 @@ static int positional(struct text *t, struct line *l, struct token tok)
 static int site(struct text *t, struct line *l, struct token tok)
 {
 	if (!tok.size)
-		return text_bad(t, "no place after", (struct token){ "@", 1 });
+		return text_bad(t, "a pc or label must follow", (struct token){ "@", 1 });
 	if (tok.text[0] >= '0' && tok.text[0] <= '9') {
 		if (!text_number(tok, &l->ev.pc) || l->ev.pc > TRACE_ADDR_MASK)
 			return text_bad(t, "not a pc (a label must not begin with a digit):", tok);
@@ -270,10 +270,10 @@ static int event_line(struct text *t, struct token first, const char *at, const 
 		return -1;
 	l.ev.thread = (uint32_t)id;
 	if (!text_token(&at, end, &tok))
-		return text_bad(t, "no event after thread", first);
+		return text_bad(t, "an event kind must follow thread", first);
 	kind = kind_find(tok.text, tok.size);
 	if (kind <= TRACE_STAMP || kind == TRACE_LOOP || kind == TRACE_BUNCH)
-		return text_bad(t, "no such event:", tok);
+		return text_bad(t, "not an event kind:", tok);
 	l.ev.kind = (uint16_t)kind;
 	while (text_token(&at, end, &tok))
 		if (field(t, &l, tok) < 0)
@@ -329,7 +329,7 @@ static int check_first_line(struct text *t)
 		return err_set(t->err, "line 1: a text trace begins with '" TEXT_MAGIC " %u'",
 			       TEXT_VERSION);
 	if (v > TEXT_VERSION)
-		return err_set(t->err, "made by a newer snarl (text format %llu, this one reads %u)",
+		return err_set(t->err, "made by a newer snarl (text format %llu, this one reads %u): update snarl",
 			       (unsigned long long)v, TEXT_VERSION);
 	return 0;
 }

@@ -112,7 +112,7 @@ int text_thread(struct text *t, struct token name, uint64_t *id)
 	if (last == 0 && *name.text == '?') {
 		text_number((struct token){ name.text + 1, name.size - 1 }, id);
 		if (*id == 0)
-			return text_bad(t, "no thread has this number:", name);
+			return text_bad(t, "thread numbers begin at 1:", name);
 		return text_thread_add(t, name, *id);
 	}
 	/* Parents first, so that main has id 1 even if a child is mentioned before it. */
