@@ -25,7 +25,7 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 				    const struct trace_record *in, const struct trace_record *end)
 {
 	struct trace_slot *before = c->before, *s;
-	/* Records from `from` up to `in` were predicted. An integer: it may lie before the array. */
+	/* Records from `from` to `in` were predicted. An integer: it may lie before the array. */
 	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);
 	uint32_t backoff = TRACE_CYCLE_MIN_RUN;	/* predicted sites before a look for a loop */
 	const struct trace_record *look_at = trace_ahead(in, end, backoff);

@@ -1,6 +1,6 @@
 /*
- * The codec: everything that goes in comes out, for records of every kind and
- * for sequences that make the predictor right, wrong and confused.
+ * The codec: decoding returns what was encoded, for records of every kind and for sequences with
+ * hits, misses and slots that sites take from each other.
  */
 #include "trace_util.h"
 
@@ -163,12 +163,12 @@ static void test_toggle(void **state)
 	const uint64_t x = TRACE_SITE(TRACE_READ, 0, 1), y = TRACE_SITE(TRACE_READ, 0, 2);
 	static const uint64_t node[] = { 0x100, 0x150, 0x110, 0x130, 0x100 };
 	static const uint8_t tail[] = {
-		0x01, 0xa0,	/* y, 0x50 further; it is the first time that it was wrong */
-		0x01, 0x7f,	/* x, 0x40 back */
+		0x01, 0xa0,	/* y, residual 0x50; its stride was right before, so no toggle */
+		0x01, 0x7f,	/* x, residual -0x40 */
 		0x0c,		/* y, predicted from x */
-		0x01, 0x40,	/* x, 0x20 on */
-		0x11, 0x5f,	/* y is counted; x, 0x30 back */
-		0x19,		/* y is counted, and no more */
+		0x01, 0x40,	/* x, residual 0x20 */
+		0x11, 0x5f,	/* y is counted; x, residual -0x30 */
+		0x19,		/* y is counted; nothing follows */
 	};
 	struct trace_record in[2 * ARRAY_SIZE(node)];
 	uint8_t out[sizeof(in) * 2 + TRACE_SLACK];
@@ -180,13 +180,13 @@ static void test_toggle(void **state)
 		in[n++] = (struct trace_record){ node[i] + 8, y };
 	}
 	size = raw_encode(out, 0, in, n);
-	/* Two new slots of 19 bytes, and x by its slot: that it follows y is not known yet. */
+	/* Two new slots of 19 bytes; then x by its slot, since no record has followed y yet. */
 	assert_int_equal(size, 2 * 19 + 4 + sizeof(tail));
 	assert_memory_equal(out + 2 * 19 + 4, tail, sizeof(tail));
 	check_round_trip(in, n, 0);
 }
 
-/* The next site behind *pc that may have the same two slots as `site`. */
+/* The next site behind *pc whose two possible slots are those of `site`. */
 static uint64_t rival(uint64_t site, uint64_t *pc)
 {
 	while (trace_slot_hash(TRACE_SITE(TRACE_WRITE, 0, ++*pc)) >> 1 != trace_slot_hash(site) >> 1)
@@ -194,7 +194,7 @@ static uint64_t rival(uint64_t site, uint64_t *pc)
 	return TRACE_SITE(TRACE_WRITE, 0, *pc);
 }
 
-/* The same bytes as the slow way, also from a coder that has encoded other chunks. */
+/* The encoder and the reference make the same bytes, also with a coder used before. */
 static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t time)
 {
 	static struct trace_coder used;
@@ -212,7 +212,7 @@ static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t t
 	free(fast);
 }
 
-/* Times after each other, soon and late and back, with and without an argument. */
+/* Times with small, large and negative differences, with and without an argument. */
 static void test_times(void **state)
 {
 	static const uint64_t deltas[] = { 0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 1ull << 23, ~0ull };
@@ -230,7 +230,7 @@ static void test_times(void **state)
 	check_same_bytes(in, n, 1000);
 }
 
-/* Three sites that share two slots throw each other out; what was linked to one must not mislead. */
+/* Three sites take two slots from each other; a `next` of the former site must not be used. */
 static void test_slot_taken_over(void **state)
 {
 	uint64_t y = TRACE_SITE(TRACE_READ, 0, 0x1111), a = TRACE_SITE(TRACE_READ, 0, 0x2222), pc = 0;
@@ -248,14 +248,15 @@ static void test_slot_taken_over(void **state)
 		in[n++] = (struct trace_record){ 0x10, y };
 		in[n++] = (struct trace_record){ 0x20, d };
 		in[n++] = (struct trace_record){ 0x30, lock };
-		in[n++] = (struct trace_record){ 100 + (uint64_t)i, y };	/* looks like a site */
+		/* An extra record whose argument equals a site. */
+		in[n++] = (struct trace_record){ 100 + (uint64_t)i, y };
 		in[n++] = (struct trace_record){ 0x10, y };
 	}
 	check_same_bytes(in, n, 0);
 	check_round_trip(in, n, 0);
 }
 
-/* Two have one each: a loop over them is predicted, whichever slot is the first of each. */
+/* Two sites with the same two slots get one each, so a loop over them is predicted. */
 static void test_two_share(void **state)
 {
 	static struct trace_record in[2000];
@@ -274,7 +275,7 @@ static void test_two_share(void **state)
 	}
 }
 
-/* More in a row than a count of two bytes can tell, and just as many. */
+/* As many predicted records in a row as a count of two bytes can hold, and more. */
 static void test_long_runs(void **state)
 {
 	static const size_t lengths[] = { 17, 18, 65535 + 3, 65536 + 3, 3 * 65535 + 4 };
@@ -317,7 +318,7 @@ static void test_random_sequences(void **state)
 	}
 }
 
-/* A distance that would look like the delta of kinds with extra records. */
+/* An offset that equals TRACE_NO_DELTA. */
 static void test_distance_of_never(void **state)
 {
 	struct trace_record in[40];
@@ -333,8 +334,8 @@ static void test_distance_of_never(void **state)
 }
 
 /*
- * A loop over some sites: each goes its way, sometimes starts anew, sometimes is left out.
- * Some are fields of what the one before them touches.
+ * A loop over some sites, each with its stride. Sometimes an address jumps or a site is left out.
+ * Some sites access fields of the structure that the site before them accesses.
  */
 static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 {
@@ -392,7 +393,7 @@ static void test_loops_are_encoded_the_same(void **state)
 	free(in);
 }
 
-/* One site for long: it goes on, jumps, changes its stride for good or once, is stamped or interrupted. */
+/* A long loop of one site with jumps, changed strides, stamps and other sites in between. */
 static void test_one_site(void **state)
 {
 	enum { ROOM = 3000 };

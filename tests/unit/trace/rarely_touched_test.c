@@ -1,11 +1,11 @@
-/* Places whose memory is seldom touched: worked out by hand, and compared with a slow way. */
+/* Sites whose memory is rarely touched: examples by hand, and a comparison with counters. */
 #include "trace_util.h"
 
 #include "trace/sites/rarely_touched.c"
 
-#define MANY (RARELY_MIN_GRANULES * RARELY_SAMPLE * 2)	/* granules: about twice as many as a place needs */
+#define MANY (RARELY_MIN_GRANULES * RARELY_SAMPLE * 2)	/* about twice what a site needs */
 
-enum { FILL = 0x1000, TAKE, WARM, BOTH, FEW_PLACES, WIDE };
+enum { FILL = 0x1000, TAKE, WARM, BOTH, FEW_GRANULES, WIDE };
 
 static void touch(struct rarely_touched *c, uint64_t pc, uint64_t from, uint64_t granules, unsigned times)
 {
@@ -18,11 +18,11 @@ static void fill(struct rarely_touched *c)
 {
 	touch(c, FILL, 1 << 20, MANY, 1);
 	touch(c, TAKE, 1 << 20, MANY, 2);
-	/* Of what BOTH touches, half is cold, but on average it is not. */
+	/* Half of what BOTH touches is rarely touched, but not on average. */
 	touch(c, WARM, 2 << 20, MANY, 2 * RARELY_MAX_ACCESSES);
 	touch(c, BOTH, 2 << 20, MANY, 1);
 	touch(c, BOTH, 4 << 20, MANY, 1);
-	touch(c, FEW_PLACES, 3 << 20, MANY / 8, 1);
+	touch(c, FEW_GRANULES, 3 << 20, MANY / 8, 1);
 }
 
 static void test_by_hand(void **state)
@@ -31,19 +31,19 @@ static void test_by_hand(void **state)
 
 	(void)state;
 	fill(&c);
-	assert_false(rarely_touched_has(&c, FILL));	/* not asked for yet */
+	assert_false(rarely_touched_has(&c, FILL));	/* before rarely_touched_finish() */
 	rarely_touched_finish(&c, 0);
 	assert_true(rarely_touched_has(&c, FILL));
 	assert_true(rarely_touched_has(&c, TAKE));
 	assert_false(rarely_touched_has(&c, WARM));
 	assert_false(rarely_touched_has(&c, BOTH));
-	assert_false(rarely_touched_has(&c, FEW_PLACES));
+	assert_false(rarely_touched_has(&c, FEW_GRANULES));
 	assert_false(rarely_touched_has(&c, 0));
 	rarely_touched_free(&c);
 	assert_false(rarely_touched_has(&c, FILL));
 }
 
-/* Just as many accesses as there may be; 16 bytes, or two granules in part, count for both. */
+/* Exactly as many accesses as allowed. An access that touches two granules counts for both. */
 static void test_limits(void **state)
 {
 	struct rarely_touched c = { 0 };
@@ -62,7 +62,7 @@ static void test_limits(void **state)
 	rarely_touched_free(&c);
 }
 
-/* More was dropped than was kept: nobody knows what of. */
+/* More accesses were dropped than kept: no site qualifies. */
 static void test_dropped(void **state)
 {
 	struct rarely_touched c = { 0 };
@@ -77,11 +77,11 @@ static void test_dropped(void **state)
 #define PLACES 8
 #define GRANULES (1 << 14)
 
-/* Random accesses; the slow way has a counter for all. */
+/* Random accesses, compared with a counter for each site and granule. */
 static void test_random(void **state)
 {
 	static uint32_t by[PLACES][GRANULES], all[GRANULES];
-	unsigned seed = 5, cold = 0;
+	unsigned seed = 5, rare = 0;
 
 	(void)state;
 	for (int round = 0; round < 20; round++) {
@@ -110,11 +110,11 @@ static void test_random(void **state)
 				}
 			want = granules >= RARELY_MIN_GRANULES && accesses <= granules * RARELY_MAX_ACCESSES;
 			assert_int_equal(rarely_touched_has(&c, place + 1), want);
-			cold += want;
+			rare += want;
 		}
 		rarely_touched_free(&c);
 	}
-	assert_in_range(cold, 1, 20 * PLACES - 1);
+	assert_in_range(rare, 1, 20 * PLACES - 1);
 }
 
 int main(void)

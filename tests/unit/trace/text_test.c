@@ -1,6 +1,6 @@
 /*
- * The text form: what a hand-written trace means, what is refused, and that
- * any trace comes back from its text unchanged.
+ * The text form: the meaning of hand-written traces, refused lines, and the way from any trace to
+ * text and back without a change.
  */
 #include "trace/write/writer.h"
 #include "trace_util.h"
@@ -230,7 +230,7 @@ static void check_round_trip(struct reader *a)
 	reader_close(c);
 }
 
-/* Every kind with every detail, odd numbers everywhere. */
+/* Every kind with every detail, and unusual numbers in all fields. */
 static void test_round_trip_of_all(void **state)
 {
 	const struct reader_module m = { .time = 4, .base = 0x1000, .start = 1, .end = 2,
