@@ -19,7 +19,7 @@
 #include "abi/trace_format.h"
 #include "base/mem.h"
 
-#define FRAMES_MAX_PENDING (1u << 20)	/* more pending entries are delivered: bounds memory */
+#define FRAMES_MAX_PENDING (1u << 20)	/* further entries are delivered at once: bounds memory */
 
 struct frames {
 	struct trace_record *pending;	/* entries not delivered yet, outermost first */

@@ -262,17 +262,17 @@ static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n
 	struct stream *s = r->top;
 
 	while (n < room && s->state == STREAM_READY && !(n && is_unwanted(s, wanted))) {
-		bool gone;
+		bool must_advance;
 
 		if (!wanted && is_long_run(r, s) && take_plain(r, ev, &n, room)) {
 			s = r->top;
 			continue;
 		}
-		gone = !stream_take(s, &ev[n]);
-		if (gone && !advance_top(r))
+		must_advance = !stream_take(s, &ev[n]);
+		if (must_advance && !advance_top(r))
 			break;
 		n += ev[n].kind != TRACE_VALUE || !r->no_values;
-		if (!gone) {
+		if (!must_advance) {
 			r->heap->key = s->key;
 			if (heap_before(r->heap, &r->second))
 				continue;
@@ -305,17 +305,17 @@ static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stre
 {
 	struct stream *s = r->top;
 	struct event *ev = &to->ev[to->count];
-	bool unwanted = is_unwanted(s, wanted), gone;
+	bool unwanted = is_unwanted(s, wanted), must_advance;
 	uint64_t count = 0;
 
 	if (unwanted) {
-		gone = !stream_step(s);
-		count = 1 + (gone ? 0 : stream_skip_loop(s, wanted, until_of(r), UINT64_MAX));
+		must_advance = !stream_step(s);
+		count = 1 + (must_advance ? 0 : stream_skip_loop(s, wanted, until_of(r), UINT64_MAX));
 		s->delivered += count;
 	} else {
-		gone = !stream_take(s, ev);
+		must_advance = !stream_take(s, ev);
 	}
-	if (gone && !advance_top(r)) {
+	if (must_advance && !advance_top(r)) {
 		to->skipping += count - (count > 0);
 		return;
 	}
@@ -324,7 +324,7 @@ static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stre
 		to->skipped[to->count++] = to->skipping;
 		to->skipping = 0;
 	}
-	if (gone)
+	if (must_advance)
 		return;
 	r->heap->key = s->key;
 	if (!heap_before(r->heap, &r->second))
@@ -364,20 +364,20 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t mo
 {
 	struct stream *s = r->top;
 	uint64_t count, until;
-	bool gone = false;
+	bool must_advance = false;
 
 	if (!is_ready(r) || !is_unwanted(s, wanted) || !most)
 		return 0;
 	until = until_of(r);
 	count = stream_skip_batch(s, wanted, until, most);
-	while (!gone && count < most && s->key < until && is_unwanted(s, wanted)) {
-		gone = !stream_step(s);
+	while (!must_advance && count < most && s->key < until && is_unwanted(s, wanted)) {
+		must_advance = !stream_step(s);
 		count++;
 		count += stream_skip_loop(s, wanted, until, most - count);
 	}
 	*thread = s->thread;
 	s->delivered += count;
-	if (gone)
+	if (must_advance)
 		return count - !advance_top(r);
 	r->heap->key = s->key;
 	if (s->key >= until)

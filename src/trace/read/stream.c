@@ -142,16 +142,16 @@ static void expand(struct stream *s, const struct access_groups *groups, const s
 
 /*
  * Number of records to make room for. A coder is as large as 4,400 records: where many coders are
- * in use, it takes less memory to decode chunks of moderate length whole.
+ * in use, decoding chunks of moderate length whole frees their coders and takes less memory.
  */
 static size_t room_of(struct stream *s, const struct index *idx)
 {
-	size_t room = s->decode_next, all = (size_t)s->left + EVENT_RECORDS;
+	size_t room = s->decode_next, all = (size_t)s->left + EVENT_RECORDS, whole;
 
 	if (s->decode_next < STREAM_DECODE)
 		s->decode_next *= 2;
-	return all <= (idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE :
-									STREAM_DECODE_WHOLE) ? all : room;
+	whole = idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE : STREAM_DECODE_WHOLE;
+	return all <= whole ? all : room;
 }
 
 static const uint8_t *decode_more(struct stream *s, const struct index *idx, size_t *count)

@@ -53,7 +53,7 @@ struct stream {
 	unsigned timed_records;	/* with its extra ones; 0: a STAMP or nothing ended the batch */
 	struct trace_record lost[2];	/* `timed` points here where chunks are missing */
 	uint64_t limit;		/* time that ended the batch */
-	struct trace_loop loop;	/* being expanded while it has turns */
+	struct trace_loop loop;	/* being expanded unless loop.turns is 0 */
 	const struct trace_record *after_loop;	/* record behind the loop's group */
 	struct trace_record loop_access;	/* access of the loop that is `head` */
 	uint64_t loop_events;	/* number of events that loops of the open chunk stand for */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 
 #define GRANULE_BITS 3			/* log2: the runtime keeps an owner for each 8 bytes */
-#define MAX_GRANULES (1u << 20)		/* sampled granules, without later ones: bounds memory */
+#define MAX_GRANULES (1u << 20)		/* sampled granules; others are ignored: bounds memory */
 
 static bool is_sampled(uint64_t granule)
 {

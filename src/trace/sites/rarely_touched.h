@@ -17,6 +17,7 @@
 #define RARELY_MIN_GRANULES 64u	/* sampled granules that a site has to touch */
 #define RARELY_MAX_ACCESSES 8u	/* average accesses to a granule, by all sites, at most */
 
+/* A site and a sampled granule that it touched. */
 struct rarely_touched_pair {
 	uint64_t pc, granule;
 };
@@ -26,9 +27,9 @@ struct rarely_touched {
 	uint64_t accesses_seen;	/* number of accesses added, sampled or not */
 	struct map touched;	/* sampled granule to number of accesses */
 	struct map seen;	/* hashes of the site and granule of all pairs */
-	struct rarely_touched_pair *pairs;	/* each site with each granule that it touched */
+	struct rarely_touched_pair *pairs;	/* without duplicates */
 	size_t count, capacity;
-	struct map granules, accesses;	/* pc to numbers of these; empty before the end */
+	struct map granules, accesses;	/* by pc; filled by rarely_touched_finish() */
 };
 
 /* Adds an access to [addr, addr + size). */
