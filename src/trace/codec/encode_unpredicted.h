@@ -257,6 +257,7 @@ static inline int trace_slot_holds(const struct trace_coder *c, const struct tra
 	return s->site == site && s->chunk == c->chunk;
 }
 
+/* The first of a site's two possible slots; the other one's number differs in bit 0. */
 static inline uint64_t trace_slot_hash(uint64_t site)
 {
 	return mix_spread(site) >> 54;

@@ -21,6 +21,7 @@
 
 #define FRAMES_MAX_PENDING (1u << 20)	/* further entries are delivered at once: bounds memory */
 
+/* The activations of one thread. */
 struct frames {
 	struct trace_record *pending;	/* entries not delivered yet, outermost first */
 	size_t count, capacity;

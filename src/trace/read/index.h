@@ -20,6 +20,7 @@
 /* Key of the last chunk of a finished trace; its value is the number of chunks before it. */
 #define INDEX_TRAILER "finished_chunks"
 
+/* A chunk of events. */
 struct index_chunk {
 	uint64_t offset;	/* of the header in the file */
 	uint64_t seq;
@@ -79,6 +80,7 @@ int index_scan(struct index *idx, const uint8_t *data, uint64_t size, unsigned o
 	       struct err *err);
 void index_close(struct index *idx);
 
+/* The payload of a chunk. */
 struct payload {
 	const uint8_t *data;
 	size_t size;

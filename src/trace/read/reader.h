@@ -49,6 +49,7 @@ struct event {
 	uint32_t depth;		/* number of recorded function activations around it */
 };
 
+/* A thread of the trace. */
 struct reader_thread {
 	uint32_t id, parent;	/* parent 0: main, or created by code that snarl does not see */
 	uint32_t ordinal;	/* it is the n-th child of its parent */
@@ -57,6 +58,7 @@ struct reader_thread {
 	uint64_t events;	/* number of events, valid at the end of the trace */
 };
 
+/* An executable or library: struct trace_module with path and build-id. */
 struct reader_module {
 	uint64_t time, base, start, end;
 	const char *path;
@@ -64,6 +66,7 @@ struct reader_module {
 	size_t build_id_size;
 };
 
+/* What is known of a trace after opening it. */
 struct reader_info {
 	const char *path;	/* as given to reader_open() */
 	const struct trace_header *header;
@@ -105,6 +108,7 @@ static inline uint64_t reader_site(uint64_t pc)
 	return hash_spread(pc) >> 48;
 }
 
+/* Whether the pc's bit is set. False positives are possible, false negatives are not. */
 static inline bool reader_has_site(const uint64_t *sites, uint64_t pc)
 {
 	return sites[reader_site(pc) / 64] >> reader_site(pc) % 64 & 1;

@@ -122,6 +122,7 @@ static inline void stream_tick(struct stream *s)
 
 _Static_assert(TRACE_WRITE == TRACE_READ + 1, "stream_is_plain() relies on it");
 
+/* Whether it is a READ or WRITE record. */
 static inline bool stream_is_plain(const struct trace_record *r)
 {
 	return trace_site_kind(r->site) - TRACE_READ <= 1u;

@@ -13,6 +13,7 @@ struct token {
 	size_t size;
 };
 
+/* A text trace being parsed. */
 struct text {
 	const char *data, *at, *end;	/* the input; the next line; its end */
 	unsigned long line;		/* number of the current line, from 1 */
@@ -38,7 +39,11 @@ bool text_is_key(struct token tok, const char *key, struct token *value);
 
 /* Parses a decimal or 0x hexadecimal number; a minus sign negates it modulo 2^64. */
 bool text_number(struct token tok, uint64_t *out);
-bool text_range(struct token tok, uint64_t *low, uint64_t *high);	/* low-high */
+
+/* Parses two numbers with a dash between them. */
+bool text_range(struct token tok, uint64_t *low, uint64_t *high);
+
+/* Whether a symbolic name may begin with c. */
 bool text_word_start(char c);
 
 /* Finds the id of the thread with that name, or adds one. */

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* An opened live memory. */
 struct live {
 	int fd;
 	uint64_t size;

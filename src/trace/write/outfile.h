@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* A file being written. */
 struct outfile {
 	char *path, *temporary;
 	int fd;
