@@ -15,7 +15,7 @@ struct access_group {
 	uint64_t time;		/* when the program announced it */
 	size_t first;		/* index of its first access in access_groups.accesses */
 	uint32_t accesses;	/* number of accesses, without those that a site list left out */
-	uint32_t count;		/* number that its records have as detail, with those */
+	uint32_t count;		/* number of all accesses, which is its records' detail */
 	size_t earlier;		/* index plus 1 of the group before with the same pc; 0: none */
 };
 

@@ -27,10 +27,12 @@ struct index_chunk {
 	uint32_t thread;
 };
 
+/* A key and its value. */
 struct index_meta {
 	const char *key, *value;
 };
 
+/* An indexed trace file. */
 struct index {
 	const uint8_t *data;	/* the mapped file */
 	uint64_t size;
