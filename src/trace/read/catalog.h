@@ -46,8 +46,8 @@ const char *catalog_meta(const struct catalog *c, const char *key, size_t nth);
 void catalog_name_threads(struct catalog *c, const struct map *started);
 
 /*
- * Where the last part of a thread name such as "0.2.1", "~1.1" or "?7" begins; 0 if it has one part,
- * -1 if it is no thread name.
+ * Where the last part of a thread name such as "0.2.1", "~1.1" or "?7" begins; 0 if it has one
+ * part, -1 if it is no thread name.
  */
 ptrdiff_t catalog_name_split(const char *name, size_t size);
 
