@@ -35,7 +35,7 @@ static uint32_t pid_of(const char *path)
 	return header.pid;
 }
 
-/* Whether the program found the memory we made for it and used it. */
+/* Whether the runtime found and initialised the live memory that was made for it. */
 static bool live_used(int fd)
 {
 	struct live_header header = { 0 };
@@ -51,7 +51,7 @@ static int copy_file(int from, const char *path)
 	off_t at = 0;
 	bool good = to >= 0 && fstat(from, &st) == 0 && ftruncate(to, st.st_size) == 0;
 
-	/* Mostly holes: copy only what is there. */
+	/* Live memory is sparse: copy only its data. */
 	while (good && (at = lseek(from, at, SEEK_DATA)) >= 0) {
 		off_t end = lseek(from, at, SEEK_HOLE);
 		char block[65536];
@@ -68,7 +68,7 @@ static int copy_file(int from, const char *path)
 	return good ? 0 : -1;
 }
 
-/* Once all is in the trace nobody needs it; when that failed it must not be lost. */
+/* Removes the live memory or, if it is still needed, keeps it as the file `keep_as`. */
 static void dispose_live(const char *live, int live_fd, const char *keep_as)
 {
 	if (!keep_as) {
@@ -118,7 +118,7 @@ static struct collected_trace *add(struct collected_traces *t, const char *path)
 }
 
 static int collect_one(struct collected_traces *t, const char *work, int live_fd, const char *out,
-		       bool left, bool keep_live, struct err *err)
+		       bool may_run, bool keep_live, struct err *err)
 {
 	struct collected_trace *item = add(t, work);
 	char *live_file = xasprintf("%s" LIVE_SUFFIX, work);
@@ -126,7 +126,7 @@ static int collect_one(struct collected_traces *t, const char *work, int live_fd
 	bool from_fd = live_used(live_fd);
 	int result = -1;
 
-	if (left && item->pid && kill((pid_t)item->pid, 0) == 0) {
+	if (may_run && item->pid && kill((pid_t)item->pid, 0) == 0) {
 		item->running = true;
 		result = 0;
 		goto done;
@@ -156,7 +156,7 @@ done:
 	return result;
 }
 
-/* The rest of a name that is WORK.PID or WORK.PID.N, NULL for all others. */
+/* The suffix of a name WORK.PID or WORK.PID.N; NULL for any other name. */
 static const char *child_suffix(const char *name, const char *work)
 {
 	const char *base = strrchr(work, '/') + 1;
@@ -173,7 +173,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-static int collect_children(struct collected_traces *t, const char *work, const char *out, bool left,
+static int collect_children(struct collected_traces *t, const char *work, const char *out, bool may_run,
 			    bool keep_live, struct err *err)
 {
 	char *folder = xstrndup(work, (size_t)(strrchr(work, '/') - work) + 1);
@@ -187,7 +187,7 @@ static int collect_children(struct collected_traces *t, const char *work, const 
 			char *from = xasprintf("%s%s", folder, entries[i]->d_name);
 			char *to = xasprintf("%s%s", out, suffix);
 
-			result = collect_one(t, from, -1, to, left, keep_live, err);
+			result = collect_one(t, from, -1, to, may_run, keep_live, err);
 			free(from);
 			free(to);
 		}
@@ -200,12 +200,12 @@ static int collect_children(struct collected_traces *t, const char *work, const 
 }
 
 int collect_traces(struct collected_traces *t, const char *work, int live_fd, const char *out,
-		   bool left, bool keep_live, struct err *err)
+		   bool may_run, bool keep_live, struct err *err)
 {
 	*t = (struct collected_traces){ 0 };
 	if (access(work, F_OK) != 0)
 		return 0;
-	/* The runtime made it and could not write: what was there before is worth more. */
+	/* The runtime created the file but could not write: keep an earlier trace at `out`. */
 	if (pid_of(work) == 0) {
 		char *live = xasprintf("%s" LIVE_SUFFIX, work);
 
@@ -215,9 +215,9 @@ int collect_traces(struct collected_traces *t, const char *work, int live_fd, co
 		return err_set(err, "nothing was recorded: %s could not be written; is the disk full, or ulimit -f low?",
 			       out);
 	}
-	if (collect_one(t, work, live_fd, out, left, keep_live, err) < 0)
+	if (collect_one(t, work, live_fd, out, may_run, keep_live, err) < 0)
 		return -1;
-	return collect_children(t, work, out, left, keep_live, err);
+	return collect_children(t, work, out, may_run, keep_live, err);
 }
 
 void collected_traces_free(struct collected_traces *t)

@@ -1,5 +1,6 @@
 /*
- * From what the runtime left behind to traces in their final place.
+ * Collects the traces of a recorded program and its child processes: finishes what the runtime
+ * left behind and moves it to its final path.
  */
 #ifndef TRACE_COLLECT_H
 #define TRACE_COLLECT_H
@@ -11,35 +12,36 @@
 #include "base/err.h"
 #include "trace/sites/sites.h"
 
-#define COLLECT_LOSSES 5	/* kinds of what a trace lacks */
+#define COLLECT_LOSSES 5	/* kinds of losses: collect_loss_key() */
 
 /* One recorded process. */
 struct collected_trace {
-	char *path;		/* where it is now */
+	char *path;		/* of its trace */
 	uint32_t pid;
 	uint64_t records, bytes;
 	size_t threads;
-	bool incomplete;	/* the process did not end in good order */
-	bool running;		/* it still runs: left as it is */
-	uint64_t losses[COLLECT_LOSSES];
-	struct sites_effect sites;
+	bool incomplete;	/* the process was killed or crashed: no END chunk */
+	bool running;		/* the process still runs; its trace was not touched */
+	uint64_t losses[COLLECT_LOSSES];	/* number lost, by kind */
+	struct sites_effect sites;	/* effect of the list of sites */
 };
 
 struct collected_traces {
-	struct collected_trace *items;	/* the program first, if it is there at all */
+	struct collected_trace *items;	/* the program's own trace is the first */
 	size_t count, capacity;
 };
 
 /*
- * Finishes `work` (where the runtime was told to record, absolute), whose live
- * memory is live_fd, and the traces of other processes beside it; moves them to
- * `out` and out.PID. `left`: some may still run. No trace at all is no error.
+ * Finishes the trace `work`, an absolute path at which the runtime recorded, and the traces
+ * work.PID of its child processes. Moves them to `out` and out.PID. live_fd is the live memory of
+ * `work`, or -1; with keep_live, live memory is kept as out.live. With `may_run`, a trace whose
+ * process still runs is not touched. That there is no trace is no error.
  */
 int collect_traces(struct collected_traces *t, const char *work, int live_fd, const char *out,
-		   bool left, bool keep_live, struct err *err);
+		   bool may_run, bool keep_live, struct err *err);
 void collected_traces_free(struct collected_traces *t);
 
-/* The key of a kind of loss, in the trace and in JSON. */
+/* The name of a kind of loss, as a key of the trace and in JSON. */
 const char *collect_loss_key(unsigned kind);
 
 #endif

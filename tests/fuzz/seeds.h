@@ -73,7 +73,7 @@ static void seed_tokens(struct buf *b)
 	raw_end(b);
 }
 
-/* Loops: short and long strides, in a row that is foretold, with others between them. */
+/* Loops with short and long strides, as predicted records, with other records between them. */
 static void seed_loops(struct buf *b)
 {
 	struct trace_record r[256];
@@ -99,7 +99,7 @@ static void seed_loops(struct buf *b)
 	raw_end(b);
 }
 
-/* Nests: with and without accesses before the loop, in a row that is foretold. */
+/* Nests with and without accesses before the loop, as predicted records. */
 static void seed_nests(struct buf *b)
 {
 	struct trace_record r[256];
@@ -119,7 +119,10 @@ static void seed_nests(struct buf *b)
 	raw_end(b);
 }
 
-/* Bunches: two tables, one of them told anew, records that are foretold, one that nobody tells of. */
+/*
+ * Access groups: two descriptions, one of them replaced, predicted records, and a record without a
+ * description.
+ */
 static void seed_bunches(struct buf *b)
 {
 	const struct {

@@ -30,18 +30,18 @@ static uint8_t *put_slowly(uint8_t *p, uint64_t counted, unsigned token)
 }
 
 /*
- * Is the address the one that the slot's other prediction gives? Then the record is a TURN. Otherwise *z is
+ * Is the address the one that the slot's other prediction gives? Then the record is a TOGGLE. Otherwise *z is
  * the difference to the predicted address, zigzag-encoded.
  */
-static bool turns(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z)
+static bool toggles(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z)
 {
-	bool turn = trace_foretold(s, ~s->relative, before) == addr && (s->relative || s->last != s->stride);
+	bool toggle = trace_predicted_addr(s, ~s->relative, before) == addr && (s->relative || s->last != s->stride);
 
-	if (turn)
+	if (toggle)
 		s->relative = ~s->relative;
-	*z = trace_zigzag(addr - trace_foretold(s, s->relative, before));
+	*z = trace_zigzag(addr - trace_predicted_addr(s, s->relative, before));
 	trace_slot_advance(s, before, addr);
-	return turn;
+	return toggle;
 }
 
 /* A site has one of two slots, the first if that is free or its own. */
@@ -50,7 +50,7 @@ static unsigned slot_of(const struct trace_coder *c, uint64_t site)
 	unsigned index = (unsigned)trace_slot_hash(site);
 
 	if (trace_site_kind(site) == TRACE_STAMP)
-		return TRACE_CHAINED;
+		return TRACE_STAMP_SLOT;
 	return c->slot[index].site == 0 || c->slot[index].site == site ? index : index ^ 1;
 }
 
@@ -60,18 +60,18 @@ static uint8_t *put_record(struct trace_coder *c, uint8_t *p, uint64_t counted, 
 	unsigned index = slot_of(c, r->site), n;
 	struct trace_slot *s = &c->slot[index], *before = c->before;
 	uint64_t z;
-	bool turn;
+	bool toggle;
 
 	if (before->next->site == r->site) {
 		s = before->next;
-		turn = turns(s, before->addr, r->addr, &z);
+		toggle = toggles(s, before->addr, r->addr, &z);
 		n = trace_bytes(z);
-		p = put_bytes(put_slowly(p, counted, turn ? TRACE_TOKEN_TURN : n), z, n);
+		p = put_bytes(put_slowly(p, counted, toggle ? TRACE_TOKEN_TOGGLE : n), z, n);
 	} else if (s->site == r->site) {
-		turn = turns(s, before->addr, r->addr, &z);
+		toggle = toggles(s, before->addr, r->addr, &z);
 		n = trace_bytes(z);
 		p = put_slowly(p, counted, TRACE_TOKEN_SLOT);
-		p = put_bytes(put_bytes(p, index | (turn ? 9 : n) << 11, 2), z, n);
+		p = put_bytes(put_bytes(p, index | (toggle ? 9 : n) << 11, 2), z, n);
 	} else {
 		trace_slot_take(c, s, r, before->addr);
 		p = put_bytes(put_slowly(p, counted, TRACE_TOKEN_NEW), index, 2);
@@ -100,7 +100,7 @@ static size_t encode_slowly(uint8_t *out, uint64_t time, const struct trace_reco
 		struct trace_slot *s = c->before->next;
 
 		if (s->site == in[i].site && !extra &&
-		    trace_foretold(s, s->relative, c->before->addr) == in[i].addr) {
+		    trace_predicted_addr(s, s->relative, c->before->addr) == in[i].addr) {
 			s->addr = in[i].addr;
 			s->last = s->stride;
 			c->before = s;

@@ -1,13 +1,17 @@
 /*
- * From the payload of a chunk to raw records; codec.h describes the bytes. The
- * bytes may be anybody's: every length is checked.
+ * The decoder: from the payload of a chunk to raw records; codec.h describes the bytes.
+ *
+ * The payload is untrusted input: every length and slot number is checked.
  */
 #ifndef TRACE_CODEC_DECODE_H
 #define TRACE_CODEC_DECODE_H
 
 #include "trace/codec/predict.h"
 
-/* n is at most 8 and at most end - p. (A memcpy of n bytes would call libc's.) */
+/*
+ * Reads n bytes; n is at most 8 and at most end - p. A memcpy of n bytes would call libc,
+ * which the runtime must not.
+ */
 static inline uint64_t trace_get(const uint8_t *p, const uint8_t *end, unsigned n)
 {
 	uint64_t v = 0;
@@ -23,6 +27,7 @@ static inline uint64_t trace_get(const uint8_t *p, const uint8_t *end, unsigned 
 	return v;
 }
 
+/* Reads two numbers of variable length: a byte with both lengths, then the bytes. */
 static inline const uint8_t *trace_get_pair(const uint8_t *in, const uint8_t *end,
 					    uint64_t *x, uint64_t *y)
 {
@@ -39,57 +44,57 @@ static inline const uint8_t *trace_get_pair(const uint8_t *in, const uint8_t *en
 	return in + n + m;
 }
 
-/* Reads a token and the record behind its count, unless the count is all. */
+/* Reads a token and, if it is TRACE_TOKEN_MANY, its count; c->predicted is the count. */
 static inline const uint8_t *trace_decode_token(struct trace_coder *c, const uint8_t *in,
 						const uint8_t *end, unsigned *token)
 {
 	if (in >= end)
 		return NULL;
 	*token = *in & 15;
-	c->foretold = *in++ >> 4;
-	if (c->foretold == TRACE_TOKEN_MANY) {
+	c->predicted = *in++ >> 4;
+	if (c->predicted == TRACE_TOKEN_MANY) {
 		if (end - in < 2)
 			return NULL;
-		c->foretold = (uint32_t)trace_get(in, end, 2);
+		c->predicted = (uint32_t)trace_get(in, end, 2);
 		in += 2;
 	}
-	if (*token > TRACE_TOKEN_TURN || (*token == TRACE_TOKEN_COUNT && !c->foretold))
+	if (*token > TRACE_TOKEN_TOGGLE || (*token == TRACE_TOKEN_COUNT && !c->predicted))
 		return NULL;
 	return in;
 }
 
-/* `n` bytes of difference, or the other way if it is `turn`. */
-static inline const uint8_t *trace_decode_delta(const struct trace_coder *c, struct trace_slot *s,
-						const uint8_t *in, const uint8_t *end, unsigned n,
-						unsigned turn, struct trace_record *out)
+/* Decodes a record of slot `s` from n bytes of residual; n == toggle switches its predictor. */
+static inline const uint8_t *trace_decode_residual(const struct trace_coder *c, struct trace_slot *s,
+						   const uint8_t *in, const uint8_t *end, unsigned n,
+						   unsigned toggle, struct trace_record *out)
 {
 	uint64_t before = c->before->addr;
 
-	if (n == turn) {
+	if (n == toggle) {
 		s->relative = ~s->relative;
 		n = 0;
 	}
 	if (n > 8 || end - in < (ptrdiff_t)n)
 		return NULL;
 	out->site = s->site;
-	out->addr = trace_foretold(s, s->relative, before) + trace_unzigzag(trace_get(in, end, n));
+	out->addr = trace_predicted_addr(s, s->relative, before) + trace_unzigzag(trace_get(in, end, n));
 	trace_slot_advance(s, before, out->addr);
 	return in + n;
 }
 
-/* The record that a token other than COUNT tells. */
-static inline const uint8_t *trace_decode_told(struct trace_coder *c, const uint8_t *in,
-					       const uint8_t *end, unsigned token,
-					       struct trace_record *out)
+/* Decodes the primary record that follows any token but TRACE_TOKEN_COUNT. */
+static inline const uint8_t *trace_decode_unpredicted(struct trace_coder *c, const uint8_t *in,
+						      const uint8_t *end, unsigned token,
+						      struct trace_record *out)
 {
 	struct trace_slot *s;
 	unsigned head;
 
-	if (token <= 8 || token == TRACE_TOKEN_TURN) {
+	if (token <= 8 || token == TRACE_TOKEN_TOGGLE) {
 		s = c->before->next;
 		if (s == &c->none)
 			return NULL;
-		in = trace_decode_delta(c, s, in, end, token, TRACE_TOKEN_TURN, out);
+		in = trace_decode_residual(c, s, in, end, token, TRACE_TOKEN_TOGGLE, out);
 		c->before = s;
 		return in;
 	}
@@ -105,23 +110,23 @@ static inline const uint8_t *trace_decode_told(struct trace_coder *c, const uint
 			return NULL;
 		__builtin_memcpy(out, in, sizeof(*out));
 		in += sizeof(*out);
-		/* A hostile chunk may put a kind where it does not belong. */
-		if (trace_chained(out->site) != (s < &c->slot[TRACE_CHAINED]))
+		/* A hostile chunk may put a STAMP into a site's slot, or the reverse. */
+		if (trace_chained(out->site) != (s < &c->slot[TRACE_STAMP_SLOT]))
 			return NULL;
 		trace_slot_take(c, s, out, c->before->addr);
 	} else {
 		if (s->chunk != c->chunk)
 			return NULL;
-		in = trace_decode_delta(c, s, in, end, head >> 11, TRACE_SLOT_TURN, out);
+		in = trace_decode_residual(c, s, in, end, head >> 11, TRACE_SLOT_TOGGLE, out);
 	}
 	trace_chain(c, s);
 	return in;
 }
 
 /*
- * Decodes one event into out[0..2] (primary and extra records; *count says how
- * many). Returns where to go on, NULL if the bytes are not an event. A chunk is at
- * its end when in == end and trace_decode_done().
+ * Decodes one event into *count records: the primary one and up to two extra ones. Returns the
+ * next byte to read, or NULL if the bytes are no event. The chunk is at its end when that is
+ * `end` and trace_decode_done().
  */
 static inline const uint8_t *trace_decode(struct trace_coder *c, const uint8_t *in,
 					  const uint8_t *end,
@@ -129,26 +134,26 @@ static inline const uint8_t *trace_decode(struct trace_coder *c, const uint8_t *
 {
 	unsigned kind, extra;
 
-	if (!c->foretold && !c->pending) {
+	if (!c->predicted && !c->pending) {
 		in = trace_decode_token(c, in, end, &c->token);
 		if (!in)
 			return NULL;
 		c->pending = c->token != TRACE_TOKEN_COUNT;
 	}
 	*count = 1;
-	if (c->foretold) {
+	if (c->predicted) {
 		struct trace_slot *s = c->before->next;
 
-		c->foretold--;
+		c->predicted--;
 		s->addr = (s->relative ? c->before->addr : s->addr) + s->delta;
 		s->last = s->stride;
 		c->before = s;
 		out->site = s->site;
 		out->addr = s->addr;
-		return s == &c->none || s->delta == TRACE_NEVER ? NULL : in;
+		return s == &c->none || s->delta == TRACE_NO_DELTA ? NULL : in;
 	}
 	c->pending = 0;
-	in = trace_decode_told(c, in, end, c->token, out);
+	in = trace_decode_unpredicted(c, in, end, c->token, out);
 	if (!in)
 		return NULL;
 	kind = trace_site_kind(out->site);
@@ -170,12 +175,16 @@ static inline const uint8_t *trace_decode(struct trace_coder *c, const uint8_t *
 	return in;
 }
 
+/* Whether no record of the last token is left to be delivered. */
 static inline int trace_decode_done(const struct trace_coder *c)
 {
-	return !c->foretold && !c->pending;
+	return !c->predicted && !c->pending;
 }
 
-/* So many records as foretold behind that of slot `s`; the last one's slot, NULL if there are none such. */
+/*
+ * Fills in `run` records as predicted after one of slot `s`. Returns the slot of the last one,
+ * or NULL if the table predicts none.
+ */
 static inline struct trace_slot *trace_decode_run(const struct trace_coder *c, struct trace_slot *s,
 						  uint32_t run, struct trace_record *out)
 {
@@ -184,7 +193,7 @@ static inline struct trace_slot *trace_decode_run(const struct trace_coder *c, s
 
 	for (; run > 0; run--, out++) {
 		s = s->next;
-		bad |= s->delta == TRACE_NEVER;
+		bad |= s->delta == TRACE_NO_DELTA;
 		addr = (s->relative ? addr : s->addr) + s->delta;
 		s->addr = addr;
 		s->last = s->stride;
@@ -194,10 +203,14 @@ static inline struct trace_slot *trace_decode_run(const struct trace_coder *c, s
 	return bad || s == &c->none ? NULL : s;
 }
 
-/* Behind a token so many bytes are no more than it and its record can have, and eight are there to be loaded. */
-#define TRACE_TOLD_MOST 64
+/*
+ * Bytes of payload from which one token and all its records can be read without checking each
+ * length: 3 of the token, 18 of a record, 34 of two extra records, and 8 for a load too long.
+ */
+#define TRACE_TOKEN_BYTES 64
 
-static inline uint64_t trace_get_inside(const uint8_t *p, unsigned n)
+/* trace_get() where at least 8 bytes are left. */
+static inline uint64_t trace_get_unchecked(const uint8_t *p, unsigned n)
 {
 	static const uint64_t mask[] = {
 		0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff, ~0ull,
@@ -208,41 +221,44 @@ static inline uint64_t trace_get_inside(const uint8_t *p, unsigned n)
 	return v & mask[n];
 }
 
-/* trace_get_pair(), TRACE_TOLD_MOST bytes before the end. */
-static inline const uint8_t *trace_get_pair_inside(const uint8_t *in, uint64_t *x, uint64_t *y)
+/* trace_get_pair() where all its bytes are left. */
+static inline const uint8_t *trace_get_pair_unchecked(const uint8_t *in, uint64_t *x, uint64_t *y)
 {
 	unsigned n = *in & 15, m = *in >> 4;
 
 	if (__builtin_expect(n > 8 || m > 8, 0))
 		return NULL;
-	*x = trace_get_inside(in + 1, n);
-	*y = trace_get_inside(in + 1 + n, m);
+	*x = trace_get_unchecked(in + 1, n);
+	*y = trace_get_unchecked(in + 1 + n, m);
 	return in + 1 + n + m;
 }
 
-/* The extra records of what was decoded into slot `s`; *out is moved behind them. */
+/* Decodes the extra records of an event of slot `s` to *out, which moves behind them. */
 static inline const uint8_t *trace_decode_extra(struct trace_coder *c, const struct trace_slot *s,
 						const uint8_t *in, struct trace_record **out)
 {
 	struct trace_record *r = *out;
 
-	in = trace_get_pair_inside(in, &r->addr, &r->site);
+	in = trace_get_pair_unchecked(in, &r->addr, &r->site);
 	if (!in)
 		return NULL;
 	r->addr = c->time += trace_unzigzag(r->addr);
 	*out = ++r;
 	if (trace_extra(trace_site_kind(s->site)) > 1) {
-		in = trace_get_pair_inside(in, &r->addr, &r->site);
+		in = trace_get_pair_unchecked(in, &r->addr, &r->site);
 		*out = r + 1;
 	}
 	return in;
 }
 
-/* The slot of a record that is not as foretold, which begins at *in; NULL if it is none. */
+/*
+ * Reads the slot number after TRACE_TOKEN_SLOT or TRACE_TOKEN_NEW, and a new slot's record. *n is
+ * the number of residual bytes or TRACE_TOKEN_TOGGLE. Returns NULL if the bytes are not valid.
+ */
 static inline struct trace_slot *trace_decode_slot(struct trace_coder *c, struct trace_slot *before,
 						   unsigned token, const uint8_t **in, unsigned *n)
 {
-	unsigned head = (unsigned)trace_get_inside(*in, 2), kind;
+	unsigned head = (unsigned)trace_get_unchecked(*in, 2), kind;
 	struct trace_record raw;
 	struct trace_slot *s;
 
@@ -255,56 +271,56 @@ static inline struct trace_slot *trace_decode_slot(struct trace_coder *c, struct
 		__builtin_memcpy(&raw, *in, sizeof(raw));
 		*in += sizeof(raw);
 		kind = trace_site_kind(raw.site);
-		if (trace_chained(raw.site) != (s < &c->slot[TRACE_CHAINED]) || kind == TRACE_NONE ||
+		if (trace_chained(raw.site) != (s < &c->slot[TRACE_STAMP_SLOT]) || kind == TRACE_NONE ||
 		    kind >= TRACE_KIND_COUNT)
 			return NULL;
 		trace_slot_take(c, s, &raw, before->addr);
 	} else if (s->chunk != c->chunk) {
 		return NULL;
-	} else if (*n == TRACE_SLOT_TURN) {
-		*n = TRACE_TOKEN_TURN;
+	} else if (*n == TRACE_SLOT_TOGGLE) {
+		*n = TRACE_TOKEN_TOGGLE;
 	} else if (*n > 8) {
 		return NULL;
 	}
 	return s;
 }
 
-/* trace_decode_delta(), n is at most 8 or TRACE_TOKEN_TURN. */
-static inline const uint8_t *trace_decode_delta_inside(struct trace_slot *s, uint64_t before,
-						       const uint8_t *in, unsigned n)
+/* trace_decode_residual() where n bytes are left; n is at most 8, or TRACE_TOKEN_TOGGLE. */
+static inline const uint8_t *trace_decode_residual_unchecked(struct trace_slot *s, uint64_t before,
+							     const uint8_t *in, unsigned n)
 {
-	if (n == TRACE_TOKEN_TURN) {
+	if (n == TRACE_TOKEN_TOGGLE) {
 		s->relative = ~s->relative;
 		n = 0;
 	}
-	trace_slot_advance(s, before, trace_foretold(s, s->relative, before) +
-				      trace_unzigzag(trace_get_inside(in, n)));
+	trace_slot_advance(s, before, trace_predicted_addr(s, s->relative, before) +
+				      trace_unzigzag(trace_get_unchecked(in, n)));
 	return in + n;
 }
 
 /*
- * trace_decode_many() as long as there are tokens whose records are here for sure and fit, with
- * nothing under way: most of a chunk. What a slot has was checked when it was taken, and that its
- * kind has extra records shows in `delta`.
+ * The fast path of trace_decode_many(): decodes tokens while TRACE_TOKEN_BYTES of payload are left
+ * and the records fit, which is most of a chunk. It begins between two tokens. A slot's kind was
+ * checked when the slot was taken; TRACE_NO_DELTA marks the kinds with extra records.
  */
-static inline const uint8_t *trace_decode_inside(struct trace_coder *c, const uint8_t *in,
-						 const uint8_t *end, struct trace_record *out,
-						 size_t room, size_t *count)
+static inline const uint8_t *trace_decode_unchecked(struct trace_coder *c, const uint8_t *in,
+						    const uint8_t *end, struct trace_record *out,
+						    size_t room, size_t *count)
 {
 	struct trace_record *o = out + *count, *const full = out + room;
 	struct trace_slot *before = c->before, *s;
 
-	while (end - in >= TRACE_TOLD_MOST) {
+	while (end - in >= TRACE_TOKEN_BYTES) {
 		unsigned token = *in & 15, run = *in >> 4, n = token;
 		const uint8_t *at = in + 1;
 
 		if (run == TRACE_TOKEN_MANY) {
-			run = (unsigned)trace_get_inside(at, 2);
+			run = (unsigned)trace_get_unchecked(at, 2);
 			at += 2;
 		}
 		if (full - o < (ptrdiff_t)run + 3)
 			break;
-		if (token > TRACE_TOKEN_TURN || (token == TRACE_TOKEN_COUNT && !run))
+		if (token > TRACE_TOKEN_TOGGLE || (token == TRACE_TOKEN_COUNT && !run))
 			return NULL;
 		in = at;
 		if (run && !(before = trace_decode_run(c, before, run, o)))
@@ -312,7 +328,7 @@ static inline const uint8_t *trace_decode_inside(struct trace_coder *c, const ui
 		o += run;
 		if (token == TRACE_TOKEN_COUNT)
 			continue;
-		if (token <= 8 || token == TRACE_TOKEN_TURN) {
+		if (token <= 8 || token == TRACE_TOKEN_TOGGLE) {
 			s = before->next;
 			if (s == &c->none)
 				return NULL;
@@ -320,16 +336,16 @@ static inline const uint8_t *trace_decode_inside(struct trace_coder *c, const ui
 			return NULL;
 		}
 		if (__builtin_expect(token != TRACE_TOKEN_NEW, 1))
-			in = trace_decode_delta_inside(s, before->addr, in, n);
+			in = trace_decode_residual_unchecked(s, before->addr, in, n);
 		o->site = s->site;
 		o++->addr = s->addr;
-		if (s == &c->slot[TRACE_CHAINED]) {
+		if (s == &c->slot[TRACE_STAMP_SLOT]) {
 			c->time = s->addr;
 			continue;
 		}
 		before->next = s;
 		before = s;
-		if (s->delta == TRACE_NEVER && !(in = trace_decode_extra(c, s, in, &o)))
+		if (s->delta == TRACE_NO_DELTA && !(in = trace_decode_extra(c, s, in, &o)))
 			return NULL;
 	}
 	c->before = before;
@@ -338,9 +354,9 @@ static inline const uint8_t *trace_decode_inside(struct trace_coder *c, const ui
 }
 
 /*
- * Decodes whole events, as raw records one behind the other, until fewer than
- * three would fit into `room` or the chunk is at its end; *count says how many.
- * Much faster than one at a time. Returns where to go on, NULL as above.
+ * Decodes whole events into *count consecutive records, until the chunk is at its end or fewer than
+ * three more records would fit into `room`. Much faster than trace_decode() for each event.
+ * Returns the next byte to read, or NULL if the bytes are no events.
  */
 static inline const uint8_t *trace_decode_many(struct trace_coder *c, const uint8_t *in,
 					       const uint8_t *end, struct trace_record *out,
@@ -349,20 +365,20 @@ static inline const uint8_t *trace_decode_many(struct trace_coder *c, const uint
 	size_t n = 0;
 
 	while (room - n >= 3 && (in < end || !trace_decode_done(c))) {
-		uint32_t run = c->foretold;
+		uint32_t run = c->predicted;
 		unsigned one;
 
 		if (run > room - n)
 			run = (uint32_t)(room - n);
 		if (run) {
-			c->foretold -= run;
+			c->predicted -= run;
 			c->before = trace_decode_run(c, c->before, run, &out[n]);
 			if (!c->before)
 				return NULL;
 			n += run;
 			continue;
 		}
-		if (!c->pending && !(in = trace_decode_inside(c, in, end, out, room, &n)))
+		if (!c->pending && !(in = trace_decode_unchecked(c, in, end, out, room, &n)))
 			return NULL;
 		if (room - n < 3 || (in == end && trace_decode_done(c)))
 			break;

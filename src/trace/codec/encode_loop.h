@@ -1,22 +1,24 @@
 /*
- * Loops of records, for the encoder. Where the chain of slots comes back to its start, the
- * records to come are known beforehand, all sites in a row: they are compared with an array,
- * which is faster than going from slot to slot, each of which says where the next one is. The
- * bytes are the same.
+ * The encoder's second loop, for records that repeat.
+ *
+ * Where the chain of predicted slots forms a cycle of up to TRACE_CYCLE_MAX sites, the slots are
+ * copied into an array in that order. Comparing records with an array is faster than following
+ * the pointer of each slot to the next. The encoded bytes are the same. When the records leave
+ * the cycle, the copies are written back.
  */
 #ifndef TRACE_CODEC_ENCODE_LOOP_H
 #define TRACE_CODEC_ENCODE_LOOP_H
 
 #include "trace/codec/encode_unpredicted.h"
 
-#define TRACE_CYCLE_AFTER 24u	/* records whose sites were foretold: worth a look */
-#define TRACE_CYCLE_SHORT 128u	/* records in a cycle that were not worth it */
+#define TRACE_CYCLE_MIN_RUN 24u	/* records with predicted sites before a cycle is looked for */
+#define TRACE_CYCLE_WORTH 128u	/* fewer records in a cycle: look half as often */
 
-/* Whether the chain behind c->before comes back to it; then its slots are copied. */
+/* Copies the slots of the cycle that contains c->before. False if it is in none. */
 static inline int trace_cycle_find(struct trace_cycle *cycle, const struct trace_coder *c)
 {
 	struct trace_slot *s = c->before;
-	struct trace_place *p = cycle->place;
+	struct trace_cycle_entry *p = cycle->entry;
 	unsigned n = 0;
 
 	do
@@ -27,45 +29,48 @@ static inline int trace_cycle_find(struct trace_cycle *cycle, const struct trace
 	cycle->relative = 0;
 	do {
 		s = s->next;
-		*p++ = (struct trace_place){ .slot = *s, .home = s };
+		*p++ = (struct trace_cycle_entry){ .slot = *s, .home = s };
 		cycle->relative |= s->relative;
 	} while (s != c->before);
-	cycle->next = cycle->place;
+	cycle->next = cycle->entry;
 	cycle->end = p;
-	cycle->turn = 1;	/* so what is in `last` counts: it was in turn 0 */
+	cycle->iteration = 1;	/* after missed_in, which is 0: the copied `last` is valid */
 	return 1;
 }
 
-/* What hits have left undone; it was last here in `turn`. */
-static inline void trace_place_sync(struct trace_place *p, uint64_t turn)
+/* Makes `last` valid; the entry's latest record was in `iteration`. Hits do not update it. */
+static inline void trace_cycle_sync(struct trace_cycle_entry *p, uint64_t iteration)
 {
-	if (p->missed != turn)
+	if (p->missed_in != iteration)
 		p->slot.last = p->slot.stride;
 }
 
-/* Back to the slots. */
+/* Writes the copies back to their slots. */
 static inline void trace_cycle_leave(struct trace_cycle *cycle, struct trace_coder *c)
 {
-	struct trace_place *p = cycle->place;
+	struct trace_cycle_entry *p = cycle->entry;
 
 	cycle->relative = 0;
 	for (; p < cycle->end; p++) {
-		trace_place_sync(p, cycle->turn - (p >= cycle->next));
+		trace_cycle_sync(p, cycle->iteration - (p >= cycle->next));
 		*p->home = p->slot;
 		cycle->relative |= p->slot.relative;
 	}
-	c->before = (cycle->next > cycle->place ? cycle->next : cycle->end)[-1].home;
+	c->before = (cycle->next > cycle->entry ? cycle->next : cycle->end)[-1].home;
 }
 
-/* Encodes as long as sites come in the order of the cycle; *records is moved on. */
+/*
+ * Encodes records while their sites follow the cycle; *records moves behind them. A constant
+ * `relative` of 0 makes the loop cheaper, and it ends when a slot becomes relative.
+ */
 TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c, uint8_t *out,
 					 const struct trace_record **records, const struct trace_record *end,
 					 int relative)
 {
 	const struct trace_record *in = *records;
-	struct trace_place *p = cycle->place, *const last = cycle->end - 1;
-	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);	/* all foretold since */
-	uint64_t turn = cycle->turn, before = c->before->addr;
+	struct trace_cycle_entry *p = cycle->entry, *const last = cycle->end - 1;
+	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);	/* as in trace_encode() */
+	uint64_t iteration = cycle->iteration, before = c->before->addr;
 
 	while (__builtin_expect(in < end, 1)) {
 		struct trace_slot *s = &p->slot;
@@ -74,16 +79,16 @@ TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace
 		if (__builtin_expect(s->site != in->site, 0)) {
 			if (trace_chained(in->site))
 				break;
-			out = trace_put_other_any(c, out, (uintptr_t)in - from, before, in);
+			out = trace_put_slot_any(c, out, (uintptr_t)in - from, before, in);
 			from = (uintptr_t)++in;
 			continue;
 		}
 		if (relative)
 			base = s->relative ? before : base;
 		if (__builtin_expect(addr - base != s->delta, 0)) {
-			trace_place_sync(p, turn - 1);
-			out = trace_put_told(c, out, (uintptr_t)in - from, s, before, &in);
-			p->missed = turn;
+			trace_cycle_sync(p, iteration - 1);
+			out = trace_put_residual(c, out, (uintptr_t)in - from, s, before, &in);
+			p->missed_in = iteration;
 			if (!relative && s->relative)
 				end = in;
 			from = (uintptr_t)in;
@@ -94,23 +99,23 @@ TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace
 		before = addr;
 		if (p++ != last)
 			continue;
-		p = cycle->place;
-		turn++;
+		p = cycle->entry;
+		iteration++;
 	}
-	c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
+	c->predicted = (uint32_t)(((uintptr_t)in - from) >> 4);
 	cycle->next = p;
-	cycle->turn = turn;
+	cycle->iteration = iteration;
 	trace_cycle_leave(cycle, c);
 	*records = in;
 	return out;
 }
 
-/* A loop of one site, which is that of c->before: the record before and the last one here are the same. */
-TRACE_NOINLINE uint8_t *trace_encode_same(struct trace_coder *c, uint8_t *out, const struct trace_record **records,
-					  const struct trace_record *end)
+/* Encodes a loop of one site, that of c->before: stride and offset are both steps of this site. */
+TRACE_NOINLINE uint8_t *trace_encode_one_site(struct trace_coder *c, uint8_t *out, const struct trace_record **records,
+					      const struct trace_record *end)
 {
 	const struct trace_record *in = *records;
-	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->foretold << 4);	/* all foretold since */
+	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);	/* as in trace_encode() */
 	struct trace_slot *s = c->before;
 	uint64_t site = s->site;
 
@@ -120,12 +125,12 @@ TRACE_NOINLINE uint8_t *trace_encode_same(struct trace_coder *c, uint8_t *out, c
 		if (in->site != site) {
 			if (trace_chained(in->site))
 				break;
-			out = trace_put_other_any(c, out, (uintptr_t)in - from, addr, in);
+			out = trace_put_slot_any(c, out, (uintptr_t)in - from, addr, in);
 			from = (uintptr_t)++in;
 			continue;
 		}
 		if (in->addr - addr != delta) {
-			out = trace_put_told(c, out, (uintptr_t)in - from, s, addr, &in);
+			out = trace_put_residual(c, out, (uintptr_t)in - from, s, addr, &in);
 			from = (uintptr_t)in;
 			continue;
 		}
@@ -135,12 +140,12 @@ TRACE_NOINLINE uint8_t *trace_encode_same(struct trace_coder *c, uint8_t *out, c
 		s->addr = addr;
 		s->last = s->stride;
 	}
-	c->foretold = (uint32_t)(((uintptr_t)in - from) >> 4);
+	c->predicted = (uint32_t)(((uintptr_t)in - from) >> 4);
 	*records = in;
 	return out;
 }
 
-/* The loop is looked for, and encoded if it is one: where the main loop goes on. */
+/* Looks for a cycle and encodes records while they follow it. */
 static __attribute__((noinline, unused)) uint8_t *
 trace_encode_loop(struct trace_coder *c, uint8_t *out, const struct trace_record **records,
 		  const struct trace_record *end)
@@ -148,7 +153,7 @@ trace_encode_loop(struct trace_coder *c, uint8_t *out, const struct trace_record
 	struct trace_cycle *cycle = &c->cycle;
 
 	if (c->before->next == c->before && c->before != &c->none)
-		return trace_encode_same(c, out, records, end);
+		return trace_encode_one_site(c, out, records, end);
 	if (!trace_cycle_find(cycle, c))
 		return out;
 	if (!cycle->relative) {

@@ -1,8 +1,8 @@
 /*
- * How the encoder puts what was not foretold; codec.h describes the bytes.
+ * The encoder for records that were not predicted; codec.h describes the bytes.
  *
- * Most of the time goes here. So there is a short way for what comes often (trace_tell, trace_put_timed), and one
- * that knows everything (trace_put_told_any, trace_put_other_any).
+ * The encoder spends most of its time here. Frequent cases have a fast path: trace_residual() and
+ * trace_put_residual_timed(). The functions in _any handle every case.
  */
 #ifndef TRACE_CODEC_ENCODE_UNPREDICTED_H
 #define TRACE_CODEC_ENCODE_UNPREDICTED_H
@@ -13,7 +13,7 @@
 #define TRACE_INLINE static inline __attribute__((always_inline))
 #define TRACE_NOINLINE static __attribute__((noinline, unused))
 
-/* A token, and how many records were foretold before it. */
+/* Writes a token behind n predicted records, however many. */
 TRACE_NOINLINE uint8_t *trace_put_many(uint8_t *out, uint64_t n, unsigned token)
 {
 	uint16_t many;
@@ -34,7 +34,10 @@ TRACE_NOINLINE uint8_t *trace_put_many(uint8_t *out, uint64_t n, unsigned token)
 	return out + 3;
 }
 
-/* The same; `run` is the bytes of these records: 16 each, so the number is where the token has it. */
+/*
+ * Writes a token behind `run` bytes of predicted records. A record has 16 bytes, so `run` is the
+ * number of records already shifted into bits 4..7.
+ */
 TRACE_INLINE uint8_t *trace_put_token(uint8_t *out, uint64_t run, unsigned token)
 {
 	if (__builtin_expect(run >= TRACE_TOKEN_MANY << 4, 0))
@@ -45,15 +48,16 @@ TRACE_INLINE uint8_t *trace_put_token(uint8_t *out, uint64_t run, unsigned token
 
 _Static_assert(sizeof(struct trace_record) == 16, "trace_put_token");
 
-/* Writes what is still only counted; a chunk ends with it. */
+/* Finishes a chunk: writes the count of the last predicted records. */
 static inline uint8_t *trace_encode_end(struct trace_coder *c, uint8_t *out)
 {
-	uint32_t n = c->foretold;
+	uint32_t n = c->predicted;
 
-	c->foretold = 0;
+	c->predicted = 0;
 	return n ? trace_put_many(out, n, TRACE_TOKEN_COUNT) : out;
 }
 
+/* Writes two numbers of variable length behind a byte with both lengths. */
 static inline uint8_t *trace_put_pair(uint8_t *out, uint64_t x, uint64_t y)
 {
 	unsigned n = trace_bytes(x), m = trace_bytes(y);
@@ -65,6 +69,7 @@ static inline uint8_t *trace_put_pair(uint8_t *out, uint64_t x, uint64_t y)
 	return out + m;
 }
 
+/* Writes the extra records that begin at r. */
 TRACE_INLINE uint8_t *trace_encode_extra(struct trace_coder *c, uint8_t *out,
 					 const struct trace_record *r, unsigned extra)
 {
@@ -75,8 +80,11 @@ TRACE_INLINE uint8_t *trace_encode_extra(struct trace_coder *c, uint8_t *out,
 	return extra > 1 ? trace_put_pair(out, r[1].addr, r[1].site) : out;
 }
 
-/* Behind r and its extra records. By a branch, so that the next one need not wait for what is read here. */
-TRACE_INLINE const struct trace_record *trace_behind(const struct trace_record *r)
+/*
+ * The record behind r and its extra records. Branches let the CPU go on with the next record
+ * before the kind's entry in the table is loaded.
+ */
+TRACE_INLINE const struct trace_record *trace_next_event(const struct trace_record *r)
 {
 	unsigned extra = trace_extra(trace_site_kind(r->site));
 
@@ -85,8 +93,8 @@ TRACE_INLINE const struct trace_record *trace_behind(const struct trace_record *
 	return __builtin_expect(extra == 1, 1) ? r + 2 : r + 3;
 }
 
-/* Without the constant, which would be an instruction more. */
-static inline int trace_is_never(uint64_t delta)
+/* delta == TRACE_NO_DELTA, without loading that constant. */
+static inline int trace_is_no_delta(uint64_t delta)
 {
 	int64_t less;
 
@@ -94,37 +102,38 @@ static inline int trace_is_never(uint64_t delta)
 }
 
 /*
- * How the address is told: *n bytes of *z, or by turning to the other way. Returns what
- * says that, n or `turn`. A stride that was right the last time will be so again:
- * a row of a matrix has ended.
+ * Computes the residual of any record and updates its slot: *n bytes of *z. Returns n, or `toggle`
+ * if the other predictor is right. A slot whose stride was right the last time is not toggled:
+ * it was probably the end of a matrix row, and the stride will be right again.
  */
-static inline unsigned trace_tell_any(struct trace_slot *s, uint64_t before, uint64_t addr, unsigned turn,
-				      uint64_t *z, unsigned *n)
+static inline unsigned trace_residual_any(struct trace_slot *s, uint64_t before, uint64_t addr, unsigned toggle,
+					  uint64_t *z, unsigned *n)
 {
 	uint64_t step = addr - s->addr, offset = addr - before;
-	unsigned told;
+	unsigned code;
 
 	if (s->relative ? step == s->stride : offset == s->offset && s->last != s->stride) {
 		s->relative = ~s->relative;
 		*z = *n = 0;
-		told = turn;
+		code = toggle;
 	} else {
 		*z = trace_zigzag(s->relative ? offset - s->offset : step - s->stride);
-		*n = told = trace_bytes(*z);
+		*n = code = trace_bytes(*z);
 	}
 	trace_slot_advance(s, before, addr);
-	return told;
+	return code;
 }
 
 /*
- * The same, where nothing is special: *off is what is to be told. False, and nothing is done, if the kind has extra
- * records, or if the slot may turn or get another stride. With `other`, the address may well be the foretold one.
+ * Fast path of trace_residual_any(): *off is the residual, not yet zigzag. Returns false and
+ * changes nothing if the kind has extra records, or if the slot may be toggled or get another
+ * stride. With `other`, the site was not predicted, and the residual may be 0.
  */
-TRACE_INLINE int trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr, int other, uint64_t *off)
+TRACE_INLINE int trace_residual(struct trace_slot *s, uint64_t before, uint64_t addr, int other, uint64_t *off)
 {
 	uint64_t step = addr - s->addr, offset = addr - before, last = s->last, stride = s->stride;
 
-	if (__builtin_expect((other && trace_is_never(s->delta)) || trace_is_never(offset), 0))
+	if (__builtin_expect((other && trace_is_no_delta(s->delta)) || trace_is_no_delta(offset), 0))
 		return 0;
 	if (s->relative) {
 		if (step == stride || step == last)
@@ -134,7 +143,7 @@ TRACE_INLINE int trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr
 	} else {
 		int may = (offset == s->offset) | (step == last);
 
-		/* Often so with a site that was not foretold, and hard to guess: one branch on all of it. */
+		/* Unpredictable for the CPU if the site was not predicted: one branch in all. */
 		if (other)
 			may &= last != stride;
 		__asm__("" : "+r"(may));
@@ -148,35 +157,35 @@ TRACE_INLINE int trace_tell(struct trace_slot *s, uint64_t before, uint64_t addr
 	return 1;
 }
 
-/* A record of the foretold site, of any kind, whose address is not the foretold one. */
-TRACE_NOINLINE uint8_t *trace_put_told_any(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-					   uint64_t before, const struct trace_record *r)
+/* Writes a record of the predicted site, of any kind, whose address was not predicted. */
+TRACE_NOINLINE uint8_t *trace_put_residual_any(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
+					       uint64_t before, const struct trace_record *r)
 {
 	unsigned n, token, extra = trace_extra(trace_site_kind(r->site));
 	uint64_t z;
 
-	token = trace_tell_any(s, before, r->addr, TRACE_TOKEN_TURN, &z, &n);
+	token = trace_residual_any(s, before, r->addr, TRACE_TOKEN_TOGGLE, &z, &n);
 	out = trace_put_token(out, run, token);
 	trace_put(out, z);
 	out += n;
 	return extra ? trace_encode_extra(c, out, r + 1, extra) : out;
 }
 
-/* How many bytes v has; no branch, for what may well be 0. */
+/* trace_bytes() without a branch, for values that are often 0. */
 TRACE_INLINE unsigned trace_bytes_any(uint64_t v)
 {
 	return ((63 - (unsigned)__builtin_clzll(v | 1)) >> 3) + (v != 0);
 }
 
 /*
- * One extra record, which mostly is nothing but a time soon after the last one: one byte or two, which
- * is hard to guess, and no argument.
+ * Writes one extra record. Its usual form has no argument and a time shortly after the last one:
+ * one or two bytes, chosen without a branch.
  */
 TRACE_INLINE uint8_t *trace_put_time(struct trace_coder *c, uint8_t *out, const struct trace_record *r)
 {
 	uint64_t time = r->addr, delta = time - c->time;
 	unsigned n = 1 + (delta > 0x7f);
-	uint32_t soon = n | (uint32_t)delta << 9;	/* the delta's zigzag is twice as much */
+	uint32_t soon = n | (uint32_t)delta << 9;	/* zigzag(delta) is 2 * delta */
 
 	if (__builtin_expect(delta - 1 >= 0x7fff || r->site != 0, 0))
 		return trace_encode_extra(c, out, r, 1);
@@ -185,15 +194,17 @@ TRACE_INLINE uint8_t *trace_put_time(struct trace_coder *c, uint8_t *out, const 
 	return out + 1 + n;
 }
 
-/* The same for kinds with one extra record, where nothing is special. */
-TRACE_NOINLINE uint8_t *trace_put_timed(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-					uint64_t before, const struct trace_record *r)
+/* Writes a record of the predicted site whose kind has one extra record, in the frequent case. */
+TRACE_NOINLINE uint8_t *trace_put_residual_timed(struct trace_coder *c, uint8_t *out, uint64_t run,
+						 struct trace_slot *s, uint64_t before,
+						 const struct trace_record *r)
 {
 	uint64_t step = r->addr - s->addr, offset = r->addr - before, z = step;
 	unsigned n;
 
-	if (__builtin_expect(s->relative ? step == 0 : offset == s->offset && s->last != 0, 0) || trace_is_never(offset))
-		return trace_put_told_any(c, out, run, s, before, r);
+	if (__builtin_expect(s->relative ? step == 0 : offset == s->offset && s->last != 0, 0) ||
+	    trace_is_no_delta(offset))
+		return trace_put_residual_any(c, out, run, s, before, r);
 	if (s->relative)
 		z = offset - s->offset;
 	s->offset = offset;
@@ -206,22 +217,22 @@ TRACE_NOINLINE uint8_t *trace_put_timed(struct trace_coder *c, uint8_t *out, uin
 	return trace_put_time(c, out + n, r + 1);
 }
 
-/* The same, quickly; *in is moved behind it and its extra ones. */
-TRACE_INLINE uint8_t *trace_put_told(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-				     uint64_t before, const struct trace_record **in)
+/* Fast path of trace_put_residual_any(); *in moves behind the event. */
+TRACE_INLINE uint8_t *trace_put_residual(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
+					 uint64_t before, const struct trace_record **in)
 {
 	const struct trace_record *at = *in;
 	uint64_t off;
 	unsigned n;
 
-	if (__builtin_expect(trace_is_never(s->delta), 0)) {
-		*in = trace_behind(at);
-		return *in == at + 2 ? trace_put_timed(c, out, run, s, before, at)
-				     : trace_put_told_any(c, out, run, s, before, at);
+	if (__builtin_expect(trace_is_no_delta(s->delta), 0)) {
+		*in = trace_next_event(at);
+		return *in == at + 2 ? trace_put_residual_timed(c, out, run, s, before, at)
+				     : trace_put_residual_any(c, out, run, s, before, at);
 	}
-	if (__builtin_expect(!trace_tell(s, before, at->addr, 0, &off), 0)) {
+	if (__builtin_expect(!trace_residual(s, before, at->addr, 0, &off), 0)) {
 		*in = at + 1;
-		return trace_put_told_any(c, out, run, s, before, at);
+		return trace_put_residual_any(c, out, run, s, before, at);
 	}
 	off = trace_zigzag(off);
 	n = ((63 - (unsigned)__builtin_clzll(off)) >> 3) + 1;
@@ -231,52 +242,54 @@ TRACE_INLINE uint8_t *trace_put_told(struct trace_coder *c, uint8_t *out, uint64
 	return out + n;
 }
 
-TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, uint64_t index, unsigned told, uint64_t z, unsigned n)
+/* Writes what follows TRACE_TOKEN_SLOT; `code` is n or TRACE_SLOT_TOGGLE. */
+TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, uint64_t index, unsigned code, uint64_t z, unsigned n)
 {
-	uint16_t head = (uint16_t)(index | told << 11);
+	uint16_t head = (uint16_t)(index | code << 11);
 
 	__builtin_memcpy(out, &head, 2);
 	trace_put(out + 2, z);
 	return out + 2 + n;
 }
 
-static inline int trace_slot_known(const struct trace_coder *c, const struct trace_slot *s, uint64_t site)
+static inline int trace_slot_holds(const struct trace_coder *c, const struct trace_slot *s, uint64_t site)
 {
 	return s->site == site && s->chunk == c->chunk;
 }
 
+/* The first of a site's two possible slots; the other one's number differs in bit 0. */
 static inline uint64_t trace_slot_hash(uint64_t site)
 {
 	return mix_spread(site) >> 54;
 }
 
-_Static_assert(TRACE_CHAINED == 1u << (64 - 54), "trace_slot_hash");
+_Static_assert(TRACE_STAMP_SLOT == 1u << (64 - 54), "trace_slot_hash");
 
-/* Of two slots a site may have, the one that it has, or should take. */
+/* The one of a site's two possible slots that it has or should take. */
 static inline uint64_t trace_slot_of(const struct trace_coder *c, uint64_t site)
 {
 	uint64_t index = trace_slot_hash(site);
 
 	if (!trace_chained(site))
-		return TRACE_CHAINED;
-	if (trace_slot_known(c, &c->slot[index], site) || c->slot[index].chunk != c->chunk)
+		return TRACE_STAMP_SLOT;
+	if (trace_slot_holds(c, &c->slot[index], site) || c->slot[index].chunk != c->chunk)
 		return index;
 	return index ^ 1;
 }
 
-/* A record of another site than foretold, of any kind; c->before is moved on. */
-TRACE_NOINLINE uint8_t *trace_put_other_any(struct trace_coder *c, uint8_t *out, uint64_t run, uint64_t before,
-					    const struct trace_record *r)
+/* Writes a record of another site than predicted, of any kind, and makes it c->before. */
+TRACE_NOINLINE uint8_t *trace_put_slot_any(struct trace_coder *c, uint8_t *out, uint64_t run, uint64_t before,
+					   const struct trace_record *r)
 {
 	uint64_t index = trace_slot_of(c, r->site), z;
-	unsigned extra = trace_extra(trace_site_kind(r->site)), n, told;
+	unsigned extra = trace_extra(trace_site_kind(r->site)), n, code;
 	struct trace_slot *s = &c->slot[index];
 	uint16_t head = (uint16_t)index;
 
-	if (trace_slot_known(c, s, r->site)) {
-		told = trace_tell_any(s, before, r->addr, TRACE_SLOT_TURN, &z, &n);
+	if (trace_slot_holds(c, s, r->site)) {
+		code = trace_residual_any(s, before, r->addr, TRACE_SLOT_TOGGLE, &z, &n);
 		out = trace_put_token(out, run, TRACE_TOKEN_SLOT);
-		out = trace_put_head(out, index, told, z, n);
+		out = trace_put_head(out, index, code, z, n);
 	} else {
 		out = trace_put_token(out, run, TRACE_TOKEN_NEW);
 		__builtin_memcpy(out, &head, 2);

@@ -1,6 +1,7 @@
 /*
- * What both sides of the codec know: the table that foretells the next record.
- * codec.h has the whole picture.
+ * The predictor of the trace codec: its table, which encoder and decoder update alike.
+ *
+ * codec.h explains the method and the bytes.
  */
 #ifndef TRACE_CODEC_PREDICT_H
 #define TRACE_CODEC_PREDICT_H
@@ -10,22 +11,24 @@
 
 #include "abi/trace_format.h"
 
-#define TRACE_CHAINED 1024u
-#define TRACE_SLOTS (TRACE_CHAINED + 1)
-#define TRACE_NEVER (1ull << 63)	/* the delta of kinds with extra records; no address fits it */
-#define TRACE_RECORD_MAX 22u	/* encoded bytes of one record, at most */
-#define TRACE_SLACK 24u		/* the encoder may scribble this far past its end */
+#define TRACE_STAMP_SLOT 1024u	/* slots below it are for sites, this one is for STAMP records */
+#define TRACE_SLOTS (TRACE_STAMP_SLOT + 1)
+#define TRACE_NO_DELTA (1ull << 63)	/* matches no address: of kinds with extra records */
+#define TRACE_RECORD_MAX 22u	/* most encoded bytes of one record */
+#define TRACE_SLACK 24u		/* bytes behind its output that the encoder may overwrite */
 
+/* Bits 0..3 of a token; 0 to 8 are a number of residual bytes. */
 enum trace_token {
-	TRACE_TOKEN_COUNT = 9,
-	TRACE_TOKEN_SLOT = 10,
-	TRACE_TOKEN_NEW = 11,
-	TRACE_TOKEN_TURN = 12,
-	TRACE_TOKEN_MANY = 15,	/* in the upper half: the count is in the next two bytes */
+	TRACE_TOKEN_COUNT = 9,	/* no record behind the predicted ones */
+	TRACE_TOKEN_SLOT = 10,	/* another site than predicted, which has a slot */
+	TRACE_TOKEN_NEW = 11,	/* another site than predicted, which gets a slot */
+	TRACE_TOKEN_TOGGLE = 12,	/* the predicted site; its other predictor is right */
+	TRACE_TOKEN_MANY = 15,	/* in bits 4..7: the count is in the next two bytes */
 };
 
-#define TRACE_SLOT_TURN 9u	/* TRACE_TOKEN_TURN, in place of TRACE_TOKEN_SLOT's n */
+#define TRACE_SLOT_TOGGLE 9u	/* n of TRACE_TOKEN_SLOT: the other predictor is right */
 
+/* Number of extra records that follow the primary record of a kind. */
 static inline unsigned trace_extra(unsigned kind)
 {
 	static const uint8_t extra[TRACE_KIND_COUNT] = {
@@ -37,45 +40,49 @@ static inline unsigned trace_extra(unsigned kind)
 	return kind < TRACE_KIND_COUNT ? extra[kind] : 0;
 }
 
+/* What the predictor knows about one site. */
 struct trace_slot {
-	uint64_t site, addr;
-	uint64_t delta;			/* from what it is foretold by: stride or offset */
-	struct trace_slot *next;	/* the site that came after this one */
-	uint32_t chunk;			/* the slot is empty in any other chunk */
-	int32_t relative;		/* 0: foretold by `addr`; -1: by the record before */
-	uint64_t stride, last;		/* a stride counts when seen twice in a row */
-	uint64_t offset;		/* from the record before, when last not foretold */
+	uint64_t site, addr;		/* of its last record */
+	uint64_t delta;			/* added to the base: stride or offset, or NO_DELTA */
+	struct trace_slot *next;	/* slot of the record that last followed this one */
+	uint32_t chunk;			/* the slot is empty unless this is the coder's chunk */
+	int32_t relative;		/* the base: 0 this slot's addr, -1 the previous record's */
+	uint64_t stride, last;		/* the step seen twice in a row; the last step */
+	uint64_t offset;		/* from the previous record, at the last misprediction */
 };
 
 _Static_assert(sizeof(struct trace_slot) == 64, "a slot is a line of the cache");
 
-/* A loop that the encoder runs along with (cycle.h). */
-#define TRACE_CYCLE_MAX 64u
+#define TRACE_CYCLE_MAX 64u	/* sites of a loop that encode_loop.h recognises */
 
-struct trace_place {
-	struct trace_slot slot;		/* a copy; `last` counts only if it was missed the last time */
+/* One site of a loop. */
+struct trace_cycle_entry {
+	struct trace_slot slot;		/* copy of *home; `last` is valid only after a miss */
 	struct trace_slot *home;
-	uint64_t missed;		/* the turn in which it was not foretold */
+	uint64_t missed_in;		/* iteration of the last misprediction */
 };
 
+/* A loop of records: its sites in the order in which they repeat. */
 struct trace_cycle {
-	struct trace_place place[TRACE_CYCLE_MAX];
-	struct trace_place *next, *end;
-	uint64_t turn;
-	int64_t relative;		/* -1 if any place is */
+	struct trace_cycle_entry entry[TRACE_CYCLE_MAX];
+	struct trace_cycle_entry *next, *end;	/* of the next record; behind the last entry */
+	uint64_t iteration;			/* from 1 */
+	int64_t relative;			/* -1 if any entry's slot is relative, else 0 */
 };
 
+/* The state of encoding or decoding one chunk: 70 KB, reused for the next chunk. */
 struct trace_coder {
 	struct trace_slot slot[TRACE_SLOTS];
-	struct trace_slot none;		/* stands where there is no slot; its site is 0 */
-	struct trace_slot *before;	/* the last foretellable record's */
-	uint64_t time;			/* last one seen in this chunk */
-	uint32_t chunk;			/* counts trace_coder_init */
-	uint32_t foretold;		/* records counted and not written, or still to be read */
-	uint32_t pending, token;	/* reading: what comes after them */
+	struct trace_slot none;		/* sentinel in place of NULL; its site is 0 */
+	struct trace_slot *before;	/* slot of the previous record, stamps not counted */
+	uint64_t time;			/* last time in this chunk, at first the chunk's */
+	uint32_t chunk;			/* number of this chunk; a new one empties all slots */
+	uint32_t predicted;		/* predicted records to be written or delivered yet */
+	uint32_t pending, token;	/* decoder: a record of kind `token` follows these */
 	struct trace_cycle cycle;
 };
 
+/* Whether records of this site take part in the prediction of the next site. */
 static inline int trace_chained(uint64_t site)
 {
 	return trace_site_kind(site) != TRACE_STAMP;
@@ -91,57 +98,59 @@ static inline uint64_t trace_unzigzag(uint64_t z)
 	return z >> 1 ^ -(z & 1);
 }
 
+/* Number of significant bytes. */
 static inline unsigned trace_bytes(uint64_t v)
 {
 	return v ? ((63 - (unsigned)__builtin_clzll(v)) >> 3) + 1 : 0;
 }
 
-/* Little-endian on purpose: x86-64 and aarch64 both are. */
+/* Stores 8 bytes, of which the caller uses the first few: x86-64 and aarch64 are little-endian. */
 static inline void trace_put(uint8_t *p, uint64_t v)
 {
 	__builtin_memcpy(p, &v, 8);
 }
 
-/* `time` is the chunk header's. The coder is zeroed before its first use. */
+/* Begins a chunk; `time` is its header's. The coder is all zero before its first use. */
 static inline void trace_coder_init(struct trace_coder *c, uint64_t time)
 {
 	c->time = time;
 	c->chunk++;
-	c->foretold = c->pending = 0;
+	c->predicted = c->pending = 0;
 	c->none.next = &c->none;
 	c->none.addr = 0;
 	c->before = &c->none;
 }
 
+/* Gives a slot to the site of `r`; `before` is the previous record's address. */
 static inline void trace_slot_take(struct trace_coder *c, struct trace_slot *s,
 				   const struct trace_record *r, uint64_t before)
 {
 	s->site = r->site;
 	s->addr = r->addr;
-	s->delta = trace_extra(trace_site_kind(r->site)) ? TRACE_NEVER : 0;
+	s->delta = trace_extra(trace_site_kind(r->site)) ? TRACE_NO_DELTA : 0;
 	s->next = &c->none;
 	s->chunk = c->chunk;
 	s->relative = 0;
 	s->stride = s->last = 0;
-	s->offset = r->addr - before == TRACE_NEVER ? 0 : r->addr - before;
+	s->offset = r->addr - before == TRACE_NO_DELTA ? 0 : r->addr - before;
 }
 
-/* The address foretold by the record before, or else by the stride. */
-static inline uint64_t trace_foretold(const struct trace_slot *s, int32_t relative, uint64_t before)
+/* The address predicted from the previous record if `relative`, else by the stride. */
+static inline uint64_t trace_predicted_addr(const struct trace_slot *s, int32_t relative, uint64_t before)
 {
 	return relative ? before + s->offset : s->addr + s->stride;
 }
 
-/* What both sides do after a record that was not foretold. */
+/* Updates the slot after a misprediction. Encoder and decoder both call it. */
 static inline void trace_slot_advance(struct trace_slot *s, uint64_t before, uint64_t addr)
 {
 	uint64_t step = addr - s->addr, offset = addr - before;
 
-	/* A delta no program has, but a hostile chunk may: it would look like none. */
-	if (offset != TRACE_NEVER)
+	/* No program has this offset, but a hostile chunk may: it would read as TRACE_NO_DELTA. */
+	if (offset != TRACE_NO_DELTA)
 		s->offset = offset;
-	if (s->delta != TRACE_NEVER) {
-		if (step == s->last && step != TRACE_NEVER)
+	if (s->delta != TRACE_NO_DELTA) {
+		if (step == s->last && step != TRACE_NO_DELTA)
 			s->stride = step;
 		s->delta = s->relative ? s->offset : s->stride;
 	}
@@ -149,10 +158,10 @@ static inline void trace_slot_advance(struct trace_slot *s, uint64_t before, uin
 	s->addr = addr;
 }
 
-/* What both sides do after a record of the chain that was not foretold. */
+/* Notes that a record of slot `s` followed the previous one, and makes it the previous one. */
 static inline void trace_chain(struct trace_coder *c, struct trace_slot *s)
 {
-	if (s < &c->slot[TRACE_CHAINED]) {
+	if (s < &c->slot[TRACE_STAMP_SLOT]) {
 		c->before->next = s;
 		c->before = s;
 	}

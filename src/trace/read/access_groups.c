@@ -5,12 +5,12 @@
 
 #include "base/mem.h"
 
-void bunches_free(struct bunches *b)
+void access_groups_free(struct access_groups *b)
 {
 	free(b->entries);
 	free(b->accesses);
 	map_free(&b->by_site);
-	*b = (struct bunches){ 0 };
+	*b = (struct access_groups){ 0 };
 }
 
 static bool is_access(uint16_t op)
@@ -20,14 +20,14 @@ static bool is_access(uint16_t op)
 	return op == 0 || kind == TRACE_READ || kind == TRACE_WRITE;
 }
 
-static void add(struct bunches *b, const struct trace_bunch *from, uint64_t time)
+static void add(struct access_groups *b, const struct trace_bunch *from, uint64_t time)
 {
 	uint64_t *last = map_put(&b->by_site, from->site & TRACE_ADDR_MASK, NULL);
 	struct trace_record accesses[TRACE_BUNCH_MOST];
 	unsigned n = trace_bunch_expand(from, 0, accesses);
 
 	b->entries = xgrow(b->entries, b->count, &b->capacity, sizeof(*b->entries));
-	b->entries[b->count++] = (struct bunches_entry){
+	b->entries[b->count++] = (struct access_group){
 		.time = time, .first = b->access_count, .accesses = n, .count = from->count, .earlier = *last,
 	};
 	*last = b->count;
@@ -37,7 +37,7 @@ static void add(struct bunches *b, const struct trace_bunch *from, uint64_t time
 	}
 }
 
-int bunches_add(struct bunches *b, const uint8_t *payload, size_t size, uint64_t time)
+int access_groups_add(struct access_groups *b, const uint8_t *payload, size_t size, uint64_t time)
 {
 	union {
 		struct trace_bunch bunch;
@@ -64,11 +64,11 @@ int bunches_add(struct bunches *b, const uint8_t *payload, size_t size, uint64_t
 	return 0;
 }
 
-/* NULL if it was never told, or with another number of accesses. */
-static const struct bunches_entry *find(const struct bunches *b, uint64_t site, uint64_t time)
+/* The group that a record refers to; NULL if there is none with its number of accesses. */
+static const struct access_group *find(const struct access_groups *b, uint64_t site, uint64_t time)
 {
 	const uint64_t *at = map_find(&b->by_site, site & TRACE_ADDR_MASK);
-	const struct bunches_entry *e;
+	const struct access_group *e;
 
 	if (!at)
 		return NULL;
@@ -78,9 +78,10 @@ static const struct bunches_entry *find(const struct bunches *b, uint64_t site, 
 	return e->count == trace_bunch_count(site) ? e : NULL;
 }
 
-int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64_t time, struct trace_record *to)
+int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time,
+			 struct trace_record *to)
 {
-	const struct bunches_entry *e = find(b, r->site, time);
+	const struct access_group *e = find(b, r->site, time);
 	uint64_t addr = r->addr;
 
 	if (!e)

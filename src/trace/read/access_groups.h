@@ -1,8 +1,8 @@
 /*
- * All bunches that a trace tells of (bunch.h), and what their records stand for.
+ * Access groups: the accesses that a record of kind BUNCH stands for (abi/access_group_format.h).
  *
- * A library may come to lie where another one was: of several bunches with the same pc, the last one counts that was
- * told no later than the record.
+ * A library may be mapped where another one was. Of several groups with the same pc, a record
+ * refers to the last one announced no later than the record's time.
  */
 #ifndef TRACE_READ_ACCESS_GROUPS_H
 #define TRACE_READ_ACCESS_GROUPS_H
@@ -10,31 +10,33 @@
 #include "abi/access_group_format.h"
 #include "base/map.h"
 
-struct bunches_entry {
-	uint64_t time;		/* when it was told */
-	size_t first;		/* of its accesses */
-	uint32_t accesses;	/* without those left out */
-	uint32_t count;		/* as its records have it */
-	size_t earlier;		/* the one told before with the same pc, plus 1; 0: none */
+/* One access group. */
+struct access_group {
+	uint64_t time;		/* when the program announced it */
+	size_t first;		/* index of its first access in access_groups.accesses */
+	uint32_t accesses;	/* number of accesses, without those that a site list left out */
+	uint32_t count;		/* number of all accesses, which is its records' detail */
+	size_t earlier;		/* index plus 1 of the group before with the same pc; 0: none */
 };
 
-/* All zero: there are none. */
-struct bunches {
-	struct bunches_entry *entries;
+/* All access groups of a trace. All zero: there are none. */
+struct access_groups {
+	struct access_group *entries;
 	size_t count, capacity;
-	struct trace_record *accesses;	/* of all, as if the first were at 0 */
+	struct trace_record *accesses;	/* of all groups, for a first access at address 0 */
 	size_t access_count, access_capacity;
-	struct map by_site;	/* by pc of the first access: the last told entry, plus 1 */
+	struct map by_site;	/* pc of a group to index plus 1 of the last one with it */
 };
 
-/* Adds the payload of a chunk told at `time`; -1 if it is not what it should be. In the order of times. */
-int bunches_add(struct bunches *b, const uint8_t *payload, size_t size, uint64_t time);
-void bunches_free(struct bunches *b);
+/* Adds the groups of a chunk, in the order of times. Returns -1 if the payload is malformed. */
+int access_groups_add(struct access_groups *b, const uint8_t *payload, size_t size, uint64_t time);
+void access_groups_free(struct access_groups *b);
 
 /*
- * The accesses, at most TRACE_BUNCH_MOST, of a record of kind BUNCH: how many, or -1 if it was never told what it is.
- * `time` is the last that its thread had before.
+ * Expands a record of kind BUNCH to at most TRACE_BUNCH_MOST accesses. Returns their number, or -1
+ * if the trace does not describe its group. `time` is the last recorded time before the record.
  */
-int bunches_expand(const struct bunches *b, const struct trace_record *r, uint64_t time, struct trace_record *to);
+int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time,
+			 struct trace_record *to);
 
 #endif

@@ -112,7 +112,7 @@ static int compare_threads(const void *pa, const void *pb)
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* Takes the name if it is free. */
+/* Gives the thread `name`, which it frees, or ?id if that is NULL or taken. */
 static void give_name(struct strmap *taken, struct reader_thread *t, char *name)
 {
 	bool added = false;
@@ -141,11 +141,10 @@ static char *make_name(const struct reader_thread *t, const struct reader_thread
 }
 
 /*
- * A parent's name comes first. The chain of parents is walked with the ordinal
- * field of a stack of indexes; a thread met again on it (a damaged trace) is its own
- * ancestor and goes by its number.
+ * Names a thread after its ancestors, which it finds with a stack of indexes instead of recursion.
+ * A thread that is its own ancestor, in a damaged trace, is named ?id.
  */
-static void name_one(struct catalog *c, const struct map *known, struct strmap *taken,
+static void name_one(struct catalog *c, const struct map *started, struct strmap *taken,
 		     struct map *waiting, size_t *stack, size_t first)
 {
 	size_t depth = 0;
@@ -159,7 +158,7 @@ static void name_one(struct catalog *c, const struct map *known, struct strmap *
 			depth--;
 			continue;
 		}
-		if (!map_find(known, t->id)) {
+		if (!map_find(started, t->id)) {
 			give_name(taken, t, NULL);
 			continue;
 		}
@@ -174,7 +173,7 @@ static void name_one(struct catalog *c, const struct map *known, struct strmap *
 	}
 }
 
-void catalog_name_threads(struct catalog *c, const struct map *known)
+void catalog_name_threads(struct catalog *c, const struct map *started)
 {
 	size_t *stack = xcalloc(c->thread_count + 1, sizeof(*stack));
 	struct strmap taken = { 0 };
@@ -188,7 +187,7 @@ void catalog_name_threads(struct catalog *c, const struct map *known)
 			*strmap_put(&taken, c->threads[i].name, strlen(c->threads[i].name), NULL) = 1;
 	}
 	for (size_t i = 0; i < c->thread_count; i++)
-		name_one(c, known, &taken, &waiting, stack, i);
+		name_one(c, started, &taken, &waiting, stack, i);
 	free(stack);
 	strmap_free(&taken);
 	map_free(&waiting);
@@ -227,7 +226,7 @@ bad:
 	return err_set(err, "damaged at byte %" PRIu64 ": a module's entry is too short", offset);
 }
 
-/* THREAD_START comes first in a thread's first chunk; stamps and losses may precede it. */
+/* Looks for THREAD_START, which only STAMP and LOST may precede in a thread's first chunk. */
 static int read_start(struct index *idx, uint64_t offset, struct reader_thread *t, bool *found,
 		      struct err *err)
 {
@@ -260,7 +259,7 @@ static int read_start(struct index *idx, uint64_t offset, struct reader_thread *
 	return 0;
 }
 
-/* Traces made from text may have no THREAD_START; "thread:ID" then has the name. */
+/* Takes a thread's name from a key "thread:ID": traces made from text may lack THREAD_START. */
 static void read_given_name(struct catalog *c, struct strmap *given, const struct index_meta *m)
 {
 	const char *number = m->key + strlen("thread:");
@@ -280,7 +279,7 @@ static void read_given_name(struct catalog *c, struct strmap *given, const struc
 		t->name = xstrdup(m->value);
 }
 
-/* The given name counts more than THREAD_START, as it does in the text. */
+/* Derives parent and ordinal from given names, which override THREAD_START as in text traces. */
 static void find_parents(struct catalog *c, const struct strmap *given)
 {
 	for (size_t i = 0; i < c->thread_count; i++) {
@@ -300,7 +299,7 @@ static void find_parents(struct catalog *c, const struct strmap *given)
 int catalog_read(struct catalog *c, struct index *idx, struct err *err)
 {
 	struct strmap given = { 0 };
-	struct map known = { 0 };
+	struct map started = { 0 };
 	int got = 0;
 
 	for (size_t i = 0; i < idx->other_count && !got; i++)
@@ -314,7 +313,7 @@ int catalog_read(struct catalog *c, struct index *idx, struct err *err)
 			continue;
 		got = read_start(idx, chunk->offset, catalog_thread(c, chunk->thread), &found, err);
 		if (!got && found)
-			*map_put(&known, chunk->thread, NULL) = 1;
+			*map_put(&started, chunk->thread, NULL) = 1;
 	}
 	for (size_t i = 0; i < idx->meta_count; i++) {
 		if (!strncmp(idx->metas[i].key, "thread:", 7))
@@ -323,8 +322,8 @@ int catalog_read(struct catalog *c, struct index *idx, struct err *err)
 			catalog_add_meta(c, idx->metas[i].key, idx->metas[i].value);
 	}
 	find_parents(c, &given);
-	catalog_name_threads(c, &known);
-	map_free(&known);
+	catalog_name_threads(c, &started);
+	map_free(&started);
 	strmap_free(&given);
 	return got;
 }

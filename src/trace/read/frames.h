@@ -1,10 +1,12 @@
 /*
- * Function activations of one thread, in canonical form.
+ * Function activations of one thread, in a canonical form.
  *
- * Recording with and without the filter tells different entries and exits:
- * only those around something kept are told for sure. So an entry is delivered
- * just before the first event inside, and an activation in which nothing
- * happened is not delivered at all.
+ * A recording with the filter and one without contain different function entries and exits; only
+ * those around other events are in both. Therefore an entry is delivered just before the first
+ * event inside the activation, and an activation without events is not delivered at all.
+ *
+ *   in the trace:  enter f, enter g, exit g, enter h, write x, exit h, exit f
+ *   delivered:     enter f, enter h, write x, exit h, exit f
  */
 #ifndef TRACE_READ_FRAMES_H
 #define TRACE_READ_FRAMES_H
@@ -17,13 +19,14 @@
 #include "abi/trace_format.h"
 #include "base/mem.h"
 
-#define FRAMES_MAX_PENDING (1u << 20)
+#define FRAMES_MAX_PENDING (1u << 20)	/* further entries are delivered at once: bounds memory */
 
+/* The activations of one thread. */
 struct frames {
 	struct trace_record *pending;	/* entries not delivered yet, outermost first */
 	size_t count, capacity;
-	size_t told;			/* of these, delivered just now */
-	uint32_t depth;			/* delivered ones around the next event */
+	size_t delivered;		/* number of these delivered before the current event */
+	uint32_t depth;			/* delivered activations around the next event */
 };
 
 static inline void frames_free(struct frames *f)
@@ -33,11 +36,14 @@ static inline void frames_free(struct frames *f)
 
 static inline void frames_reset(struct frames *f)
 {
-	f->count = f->told = 0;
+	f->count = f->delivered = 0;
 	f->depth = 0;
 }
 
-/* True: keep `record` back. False: deliver what is pending (if any), then it. */
+/*
+ * Returns true if `record` is held back: an entry, or the exit of a pending entry. Otherwise
+ * deliver the pending entries, then the record.
+ */
 static inline bool frames_hold(struct frames *f, const struct trace_record *record)
 {
 	unsigned kind = trace_site_kind(record->site);
@@ -54,22 +60,22 @@ static inline bool frames_hold(struct frames *f, const struct trace_record *reco
 	return false;
 }
 
-/* The next pending entry to deliver, NULL if there is none. *depth is its event's. */
-static inline const struct trace_record *frames_tell(struct frames *f, uint32_t *depth)
+/* Takes the next pending entry, NULL if there is none. *depth is its event's depth. */
+static inline const struct trace_record *frames_deliver(struct frames *f, uint32_t *depth)
 {
 	const struct trace_record *r;
 
 	if (!f->count)
 		return NULL;
-	r = f->pending + f->told;
+	r = f->pending + f->delivered;
 	*depth = f->depth++;
-	if (++f->told == f->count)
-		f->told = f->count = 0;
+	if (++f->delivered == f->count)
+		f->delivered = f->count = 0;
 	return r;
 }
 
-/* Around the event itself, which is delivered now. */
-static inline uint32_t frames_pass(struct frames *f, unsigned kind, uint64_t arg)
+/* Updates the depth for an event that is delivered now, and returns the event's depth. */
+static inline uint32_t frames_apply(struct frames *f, unsigned kind, uint64_t arg)
 {
 	uint32_t depth = f->depth;
 

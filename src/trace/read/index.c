@@ -1,3 +1,7 @@
+/*
+ * Finds all valid chunks, sorts those with events by thread and seq, and reads keys and values.
+ * check_complete() then decides whether anything invalid or missing is damage.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,19 +17,19 @@
 #include "trace/read/index.h"
 
 /*
- * How often the scan looks for chunks inside a chunk whose payload is wrong
- * before it believes such lengths; else a file made for it would be checked
- * again and again.
+ * Number of chunks with a wrong payload inside which the scan looks for other chunks. Behind later
+ * ones it goes on at their end, which bounds the time for a hostile file: without a limit, nested
+ * chunks would be checked in quadratic time.
  */
 #define MAX_BROKEN 64u
 
 struct scan {
 	struct index *idx;
 	size_t event_capacity, other_capacity;
-	uint64_t first_broken;	/* offset, or UINT64_MAX */
+	uint64_t first_broken;	/* offset of the first invalid byte, or UINT64_MAX */
 	const char *why_broken;
-	unsigned broken;
-	bool check_all;		/* payloads too, since a cut may lie anywhere */
+	unsigned broken;	/* number of chunks with a wrong payload */
+	bool check_all;		/* verify payloads too, since the run may have been killed */
 };
 
 static bool check_is(const void *data, size_t size, uint32_t check)
@@ -58,7 +62,7 @@ int index_map(const char *path, const uint8_t **data, uint64_t *size, struct err
 	if (fd < 0)
 		return err_set(err, "cannot open it: %s", strerror(errno));
 	if (fstat(fd, &st) < 0)
-		err_set(err, "cannot look at it: %s", strerror(errno));
+		err_set(err, "cannot get its size: %s", strerror(errno));
 	else if (S_ISDIR(st.st_mode))
 		err_set(err, "is a directory, not a trace");
 	else if (!S_ISREG(st.st_mode))
@@ -95,6 +99,7 @@ bool index_chunk_valid(const uint8_t *data, uint64_t size, bool with_payload)
 	return !with_payload || check_is(data + sizeof(c), c.stored, c.check);
 }
 
+/* Offset of the next possible chunk header, or the end of the file. */
 static uint64_t next_magic(const struct index *idx, uint64_t from)
 {
 	static const uint32_t magic = TRACE_CHUNK_MAGIC;
@@ -124,7 +129,7 @@ static void add_chunk(struct scan *s, uint64_t offset, const struct trace_chunk 
 		return;
 	}
 	if (c->type >= TRACE_CHUNK_TYPES || c->type == 0)
-		return;		/* of a later minor version */
+		return;		/* an unknown type, which a later version may write */
 	if (c->type == TRACE_CHUNK_END)
 		idx->ended = true;
 	idx->others = xgrow(idx->others, idx->other_count, &s->other_capacity,
@@ -132,7 +137,7 @@ static void add_chunk(struct scan *s, uint64_t offset, const struct trace_chunk 
 	idx->others[idx->other_count++] = offset;
 }
 
-/* Finds all whole chunks; broken places are noted, not refused. */
+/* Finds all valid chunks. Invalid bytes are counted and skipped. */
 static void scan_chunks(struct scan *s)
 {
 	struct index *idx = s->idx;
@@ -142,7 +147,7 @@ static void scan_chunks(struct scan *s)
 		struct trace_chunk c;
 
 		if (!index_chunk_valid(idx->data + at, idx->size - at, false)) {
-			note_broken(s, at, "no whole chunk here");
+			note_broken(s, at, "no valid chunk here");
 			next = next_magic(idx, at + 1);
 			idx->torn_bytes += next - at;
 			at = next;
@@ -265,7 +270,7 @@ static int read_header(struct index *idx, unsigned options, struct err *err)
 	}
 	memcpy(h, idx->data, sizeof(*h));
 	if (h->version > TRACE_VERSION)
-		return err_set(err, "made by a newer snarl (format %u, this one reads %u)",
+		return err_set(err, "made by a newer snarl (format %u, this one reads %u): update snarl",
 			       h->version, TRACE_VERSION);
 	if (h->version == 0 || h->size < sizeof(*h) || h->size > idx->size ||
 	    !check_is(h, offsetof(struct trace_header, check), h->check))
@@ -273,6 +278,7 @@ static int read_header(struct index *idx, unsigned options, struct err *err)
 	return 0;
 }
 
+/* Whether the trace itself, or the caller, says that not all was written. */
 static bool lost_something(const struct index *idx, unsigned options)
 {
 	const char *lost = index_meta(idx, "lost_records");
@@ -280,8 +286,8 @@ static bool lost_something(const struct index *idx, unsigned options)
 	return options & INDEX_LOSSY || (lost && strcmp(lost, "0"));
 }
 
-/* All is known now: is it a killed run, or damage? */
-static int judge(struct scan *s, unsigned options, struct err *err)
+/* Decides whether invalid bytes and missing chunks come from a killed run or are damage. */
+static int check_complete(struct scan *s, unsigned options, struct err *err)
 {
 	struct index *idx = s->idx;
 	bool finished = idx->header.flags & TRACE_FINISHED;
@@ -319,7 +325,7 @@ int index_scan(struct index *idx, const uint8_t *data, uint64_t size, unsigned o
 	if (idx->size)
 		scan_chunks(&s);
 	sort_chunks(idx);
-	if (read_metas(idx, err) < 0 || judge(&s, options, err) < 0)
+	if (read_metas(idx, err) < 0 || check_complete(&s, options, err) < 0)
 		goto fail;
 	idx->size = mapped;
 	return 0;
@@ -351,7 +357,7 @@ void index_close(struct index *idx)
 	free(idx->metas);
 	free(idx->others);
 	free(idx->events);
-	bunches_free(&idx->bunches);
+	access_groups_free(&idx->access_groups);
 	while (idx->coder_count > 0)
 		free(idx->coders[--idx->coder_count]);
 	free(idx->coders);
@@ -415,7 +421,7 @@ void payload_free(struct payload *p)
 	*p = (struct payload){ 0 };
 }
 
-int index_bunches(struct index *idx, struct err *err)
+int index_read_access_groups(struct index *idx, struct err *err)
 {
 	for (size_t i = 0; i < idx->other_count; i++) {
 		struct trace_chunk c = index_header(idx, idx->others[i]);
@@ -426,10 +432,10 @@ int index_bunches(struct index *idx, struct err *err)
 			continue;
 		if (index_payload(idx, idx->others[i], &c, &p, err) < 0)
 			return -1;
-		got = bunches_add(&idx->bunches, p.data, p.size, c.time);
+		got = access_groups_add(&idx->access_groups, p.data, p.size, c.time);
 		payload_free(&p);
 		if (got < 0)
-			return err_set(err, "damaged at byte %" PRIu64 ": a table of bunches is not one",
+			return err_set(err, "damaged at byte %" PRIu64 ": a chunk of access groups is malformed",
 				       idx->others[i]);
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * A heap of streams by the time of their next events; with equal times, the lower number is first.
+ * A binary min-heap of streams, ordered by the time of their next event, then by stream number.
  */
 #ifndef TRACE_READ_MERGE_HEAP_H
 #define TRACE_READ_MERGE_HEAP_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 struct heap_entry {
-	uint64_t key;
-	size_t stream;
+	uint64_t key;		/* time of the stream's next event */
+	size_t stream;		/* index in reader.streams */
 };
 
 static inline bool heap_before(const struct heap_entry *a, const struct heap_entry *b)
@@ -18,7 +18,7 @@ static inline bool heap_before(const struct heap_entry *a, const struct heap_ent
 	return a->key != b->key ? a->key < b->key : a->stream < b->stream;
 }
 
-/* The entry `at` may be too high. */
+/* Restores the heap order after the key of entry `at` grew. */
 static inline void heap_sift(struct heap_entry *heap, size_t count, size_t at)
 {
 	struct heap_entry e = heap[at];

@@ -1,7 +1,9 @@
 /*
- * Merges the threads' streams with a heap. A stream's next chunk is opened only
- * when the merge has come to the time at which it begins, so that what is held
- * is the chunks of threads running then, not of all threads there ever were.
+ * Merges the streams of all threads with a heap.
+ *
+ * A stream's next chunk is opened only when the merge reaches the time at which it begins. Memory
+ * therefore holds chunks of the threads that run at that time, not of all threads of the trace.
+ * The top stream keeps its place until its key passes that of `second`, the next in the heap.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,10 +15,11 @@
 #include "trace/read/scan.h"
 #include "trace/read/skip.h"
 
-#define MAX_DECOMPRESSED (256u << 20)	/* bytes of open chunks; beyond, some are made twice */
-#define WORTH 4u	/* events, or to take them one by one is faster */
+#define MAX_DECOMPRESSED (256u << 20)	/* bytes; beyond, chunks are decompressed again later */
+#define BATCH_MIN 4u	/* plain accesses from which a batch is faster than single events */
 
-static void heap_second(struct reader *r)
+/* Sets r->top and r->second, which caches the entry that follows the top. */
+static void find_top(struct reader *r)
 {
 	const struct heap_entry *h = r->heap;
 
@@ -34,26 +37,27 @@ static void heap_build(struct reader *r)
 		r->heap[i] = (struct heap_entry){ r->streams[i].key, i };
 	for (size_t i = r->heap_count / 2; i-- > 0;)
 		heap_sift(r->heap, r->heap_count, i);
-	heap_second(r);
+	find_top(r);
 }
 
-static __attribute__((noinline)) void heap_sort(struct reader *r, bool gone)
+/* Restores the heap after the top's key grew or, if `ended`, its stream ended. */
+static __attribute__((noinline)) void reorder_heap(struct reader *r, bool ended)
 {
-	if (gone)
+	if (ended)
 		r->heap[0] = r->heap[--r->heap_count];
 	if (r->heap_count)
 		heap_sift(r->heap, r->heap_count, 0);
-	heap_second(r);
+	find_top(r);
 }
 
-/* The top's stream has moved: put it where it belongs. */
-static inline void heap_moved(struct reader *r)
+/* Updates the heap after the top's stream moved on. */
+static inline void update_heap(struct reader *r)
 {
 	const struct stream *s = r->top;
 
 	r->heap->key = s->key;
 	if (s->state == STREAM_END || !heap_before(r->heap, &r->second))
-		heap_sort(r, s->state == STREAM_END);
+		reorder_heap(r, s->state == STREAM_END);
 }
 
 static void open_streams(struct reader *r)
@@ -82,7 +86,7 @@ static int open_trace(struct reader *r, const uint8_t *data, uint64_t size, stru
 			munmap((void *)data, size);
 		return -1;
 	}
-	if (catalog_read(&r->catalog, idx, err) < 0 || index_bunches(idx, err) < 0)
+	if (catalog_read(&r->catalog, idx, err) < 0 || index_read_access_groups(idx, err) < 0)
 		return -1;
 	r->header = idx->header;
 	r->info.incomplete = !idx->ended;
@@ -139,16 +143,17 @@ void reader_close(struct reader *r)
 	free(r);
 }
 
+/* Frees decompressed chunks when they exceed the limit. */
 static void bound_memory(struct reader *r)
 {
 	if (r->idx.decompressed <= MAX_DECOMPRESSED)
 		return;
 	for (size_t i = 0; i < r->stream_count; i++)
-		stream_put_aside(&r->streams[i]);
+		stream_drop_payload(&r->streams[i]);
 	r->idx.decompressed = 0;
 }
 
-/* Damage stays: asking again gives the same answer. */
+/* Once a trace is found damaged, every later call returns the same error. */
 static int fail(struct reader *r, struct err *err)
 {
 	if (!r->failed)
@@ -157,7 +162,7 @@ static int fail(struct reader *r, struct err *err)
 	return err_set(err, "%s", r->why.text);
 }
 
-/* The stream to take the next event of; NULL: *got says why. */
+/* Opens chunks until the top stream has an event. NULL: *got is 0 at the end, -1 if damaged. */
 static __attribute__((noinline)) struct stream *open_next(struct reader *r, int *got, struct err *err)
 {
 	if (r->failed) {
@@ -171,7 +176,7 @@ static __attribute__((noinline)) struct stream *open_next(struct reader *r, int 
 			*got = fail(r, err);
 			return NULL;
 		}
-		heap_moved(r);
+		update_heap(r);
 	}
 	return r->top;
 }
@@ -181,91 +186,97 @@ static inline bool is_ready(const struct reader *r)
 	return r->top && r->top->state == STREAM_READY && !r->failed;
 }
 
-/* The stream at the top gave an event and has more to do to find its next. */
-static __attribute__((noinline)) bool go_on(struct reader *r)
+/*
+ * Advances the top stream after an event whose next one needs stream_advance(). False: the trace
+ * is damaged behind that event, which is then not delivered.
+ */
+static __attribute__((noinline)) bool advance_top(struct reader *r)
 {
 	struct stream *s = r->top;
 
 	if (stream_advance(s, &r->idx, &r->why) < 0) {
-		s->delivered--;		/* damaged: that was the one before the last */
+		s->delivered--;
 		fail(r, NULL);
 		return false;
 	}
 	if (s->state == STREAM_END)
 		catalog_find(&r->catalog, s->thread)->events = s->delivered;
-	heap_moved(r);
+	update_heap(r);
 	return true;
 }
 
-/* A plain access is next, which is not. */
+/* Whether the stream's next event is an unwanted plain access. */
 static inline bool is_unwanted(const struct stream *s, struct reader_wanted *wanted)
 {
-	return wanted && stream_plain(s->head) && !s->frames.count && stream_is_unwanted(wanted, s->head);
+	return wanted && stream_is_plain(s->head) && !s->frames.count && stream_is_unwanted(wanted, s->head);
 }
 
-/* With equal times, the lower number is first. */
+/* The top stream's events before this time come next. At equal times the lower thread is first. */
 static inline uint64_t until_of(const struct reader *r)
 {
 	return r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
 }
 
-/* A plain access is next, and another one behind it. There must be one. */
+/* Whether the next two events are plain accesses; the batch must have one more record. */
 static inline bool is_plain_run(const struct stream *s)
 {
-	return stream_plain(s->batch) && stream_plain(s->head) && !s->frames.count;
+	return stream_is_plain(s->batch) && stream_is_plain(s->head) && !s->frames.count;
 }
 
-/* … and so on, before it is the turn of another thread; maybe. */
+/* Whether BATCH_MIN plain accesses probably come next before another thread's event. */
 static inline bool is_long_run(const struct reader *r, const struct stream *s)
 {
-	return s->count - s->taken >= WORTH && is_plain_run(s) && s->time + WORTH * s->step < r->second.key;
+	return s->count - s->taken >= BATCH_MIN && is_plain_run(s) && s->time + BATCH_MIN * s->step < r->second.key;
 }
 
-/* Plain accesses that the batch of the top has next; false: none. */
-static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, struct stream_sieve *to)
+/* Takes or skips the plain accesses at the beginning of the top's batch. False: there are none. */
+static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, struct stream_output *to)
 {
 	uint64_t until = until_of(r);
 
-	if (!stream_sift_batch(r->top, wanted, until, to))
+	if (!stream_filter_batch(r->top, wanted, until, to))
 		return false;
 	r->heap->key = r->top->key;
 	if (r->heap->key >= until)
-		heap_sort(r, false);
+		reorder_heap(r, false);
 	return true;
 }
 
-/* Apart, so that what is done for other events has the registers. */
+/* Not inlined, so that the loop for other events has more registers. */
 static __attribute__((noinline)) bool take_plain(struct reader *r, struct event *ev, unsigned *n, unsigned room)
 {
-	struct stream_sieve to = { .ev = ev, .count = *n, .room = room };
+	struct stream_output to = { .ev = ev, .count = *n, .room = room };
 	bool any = take_batch(r, NULL, &to);
 
 	*n = to.count;
 	return any;
 }
 
-/* Until a stream has to be opened, there are `room`, or one that is unwanted comes behind others. */
+/*
+ * Takes events until a chunk has to be opened, `room` are there, or an unwanted one comes that is
+ * not the first. Returns their number.
+ */
 static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n, unsigned room,
 				  struct reader_wanted *wanted)
 {
 	struct stream *s = r->top;
 
 	while (n < room && s->state == STREAM_READY && !(n && is_unwanted(s, wanted))) {
-		bool gone;
+		bool must_advance;
 
 		if (!wanted && is_long_run(r, s) && take_plain(r, ev, &n, room)) {
 			s = r->top;
 			continue;
 		}
-		gone = !stream_take_only(s, &ev[n]);
-		if (gone && !go_on(r))
+		must_advance = !stream_take(s, &ev[n]);
+		if (must_advance && !advance_top(r))
 			break;
 		n += ev[n].kind != TRACE_VALUE || !r->no_values;
-		if (!gone) {
+		if (!must_advance) {
 			r->heap->key = s->key;
 			if (heap_before(r->heap, &r->second))
 				continue;
-			heap_sort(r, false);
+			reorder_heap(r, false);
 		}
 		s = r->top;
 		if (!s)
@@ -289,59 +300,59 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
 	return n ? (int)n : got;
 }
 
-/* What cannot be done by the batch. */
-static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stream_sieve *to)
+/* Takes or skips an event that take_batch() cannot handle, or a loop. */
+static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stream_output *to)
 {
 	struct stream *s = r->top;
 	struct event *ev = &to->ev[to->count];
-	bool unwanted = is_unwanted(s, wanted), gone;
+	bool unwanted = is_unwanted(s, wanted), must_advance;
 	uint64_t count = 0;
 
 	if (unwanted) {
-		gone = !stream_step(s);
-		count = 1 + (gone ? 0 : stream_pass_loop(s, wanted, until_of(r), UINT64_MAX));
+		must_advance = !stream_step(s);
+		count = 1 + (must_advance ? 0 : stream_skip_loop(s, wanted, until_of(r), UINT64_MAX));
 		s->delivered += count;
 	} else {
-		gone = !stream_take_only(s, ev);
+		must_advance = !stream_take(s, ev);
 	}
-	if (gone && !go_on(r)) {
-		to->passing += count - (count > 0);
+	if (must_advance && !advance_top(r)) {
+		to->skipping += count - (count > 0);
 		return;
 	}
-	to->passing += count;
+	to->skipping += count;
 	if (!unwanted && (ev->kind != TRACE_VALUE || !r->no_values)) {
-		to->passed[to->count++] = to->passing;
-		to->passing = 0;
+		to->skipped[to->count++] = to->skipping;
+		to->skipping = 0;
 	}
-	if (gone)
+	if (must_advance)
 		return;
 	r->heap->key = s->key;
 	if (!heap_before(r->heap, &r->second))
-		heap_sort(r, false);
+		reorder_heap(r, false);
 }
 
-int reader_sift(struct reader *r, struct event *ev, uint64_t *passed, unsigned room, struct reader_wanted *wanted,
-		uint64_t *more, uint32_t *whose, struct err *err)
+int reader_sift(struct reader *r, struct event *ev, uint64_t *skipped, unsigned room, struct reader_wanted *wanted,
+		uint64_t *trailing, uint32_t *trailing_thread, struct err *err)
 {
-	struct stream_sieve to = { .ev = ev, .passed = passed, .room = room };
+	struct stream_output to = { .ev = ev, .skipped = skipped, .room = room };
 	const struct stream *s = r->top;
 	int got = 1;
 
-	*more = 0;
+	*trailing = 0;
 	if (r->text) {
-		memset(passed, 0, room * sizeof(*passed));
+		memset(skipped, 0, room * sizeof(*skipped));
 		return reader_some(r, ev, room, NULL, err);
 	}
-	while (to.count < room && (is_ready(r) || (!to.passing && open_next(r, &got, err)))) {
-		if (to.passing && r->top != s)
+	while (to.count < room && (is_ready(r) || (!to.skipping && open_next(r, &got, err)))) {
+		if (to.skipping && r->top != s)
 			break;
 		s = r->top;
 		if (s->taken == s->count || !is_plain_run(s) || !take_batch(r, wanted, &to))
 			sift_one(r, wanted, &to);
 	}
-	*more = to.passing;
-	*whose = s ? s->thread : 0;
-	return to.count || to.passing ? (int)to.count : got;
+	*trailing = to.skipping;
+	*trailing_thread = s ? s->thread : 0;
+	return to.count || to.skipping ? (int)to.count : got;
 }
 
 uint32_t reader_whose(const struct reader *r)
@@ -353,24 +364,24 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t mo
 {
 	struct stream *s = r->top;
 	uint64_t count, until;
-	bool gone = false;
+	bool must_advance = false;
 
 	if (!is_ready(r) || !is_unwanted(s, wanted) || !most)
 		return 0;
 	until = until_of(r);
-	count = stream_pass_batch(s, wanted, until, most);
-	while (!gone && count < most && s->key < until && is_unwanted(s, wanted)) {
-		gone = !stream_step(s);
+	count = stream_skip_batch(s, wanted, until, most);
+	while (!must_advance && count < most && s->key < until && is_unwanted(s, wanted)) {
+		must_advance = !stream_step(s);
 		count++;
-		count += stream_pass_loop(s, wanted, until, most - count);
+		count += stream_skip_loop(s, wanted, until, most - count);
 	}
 	*thread = s->thread;
 	s->delivered += count;
-	if (gone)
-		return count - !go_on(r);
+	if (must_advance)
+		return count - !advance_top(r);
 	r->heap->key = s->key;
 	if (s->key >= until)
-		heap_sort(r, false);
+		reorder_heap(r, false);
 	return count;
 }
 

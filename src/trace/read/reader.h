@@ -1,14 +1,27 @@
 /*
- * From bytes to one ordered stream of events.
+ * The trace reader: from a trace file, binary or text, to one ordered stream of events.
  *
- * Order: per thread as executed; across threads by time. A kind with extra
- * records has a time of its own, which never contradicts the order in which
- * threads synchronised; the events between two times of a thread are spread
- * evenly between them; equal times go by thread id. See docs/trace-format.md.
+ * A thread's events come in the order in which it executed them; events of several threads are
+ * merged by time, equal times by thread id. Only kinds with extra records have a recorded time,
+ * and these times never contradict the order in which threads synchronised. The other events get
+ * times spread evenly between the recorded ones. docs/trace-format.md has the exact rules.
  *
- * A cut trace (the process was killed, the disk was full) is read as far as it
- * goes and reader_info().incomplete says so. A damaged one is an error that
- * names the place; reading stops there.
+ * Example: two chunks, and the events that reader_next() returns:
+ *
+ *   thread 1, chunk time 100     thread 2, chunk time 104     events
+ *   write a                      write d                      t102 thread 1 write a
+ *   write b                      lock m, time 106             t105 thread 1 write b
+ *   write c                                                   t105 thread 2 write d
+ *   lock n, time 110                                          t106 thread 2 lock m
+ *                                                             t107 thread 1 write c
+ *                                                             t110 thread 1 lock n
+ *
+ * Thread 1's three writes lie between 100 and 110: they get 100 + 10 * i / 4, rounded down.
+ * Thread 2's write gets 104 + 2 * 1 / 2. The two events at 105 go by thread id.
+ *
+ * A truncated trace (the process was killed, the disk was full) is read as far as it goes, and
+ * reader_info().incomplete is set. A damaged trace is an error that names the byte; reading stops
+ * there.
  */
 #ifndef TRACE_READ_READER_H
 #define TRACE_READ_READER_H
@@ -21,28 +34,31 @@
 #include "base/err.h"
 #include "base/hash.h"
 
+/* One event as consumers see it; loops and access groups are expanded. */
 struct event {
 	uint64_t time;		/* trace clock; with TRACE_TOTAL_ORDER a position */
 	uint64_t addr;		/* location or object */
-	uint64_t size;		/* bytes, for accesses and ranges; else 0 */
+	uint64_t size;		/* bytes of an access or range, else 0 */
 	uint64_t pc;		/* 0 if unknown */
-	uint64_t arg;		/* kinds.def says what it is */
-	uint64_t extra[2];	/* second extra record */
+	uint64_t arg;		/* its meaning depends on the kind: kinds.def */
+	uint64_t extra[2];	/* the second extra record, else 0 */
 	uint32_t thread;	/* id, from 1; reader_thread() has the name */
 	uint16_t kind;		/* enum trace_kind */
 	uint8_t detail;
-	uint16_t result;	/* errno returned, or a CAS's failure order */
-	uint32_t depth;		/* function activations around it that the trace knows */
+	uint16_t result;	/* errno of the operation, or a CAS's failure order */
+	uint32_t depth;		/* number of recorded function activations around it */
 };
 
+/* A thread of the trace. */
 struct reader_thread {
-	uint32_t id, parent;	/* parent 0: main or made outside */
-	uint32_t ordinal;	/* n-th child of its parent */
-	const char *name;	/* "0", "0.2.1"; "~1" if made outside our interposers */
+	uint32_t id, parent;	/* parent 0: main, or created by code that snarl does not see */
+	uint32_t ordinal;	/* it is the n-th child of its parent */
+	const char *name;	/* thread path "0", "0.2.1"; "~1" if created unseen */
 	uint64_t stack_low, stack_high;
-	uint64_t events;	/* known after all was read */
+	uint64_t events;	/* number of events, valid at the end of the trace */
 };
 
+/* An executable or library: struct trace_module with path and build-id. */
 struct reader_module {
 	uint64_t time, base, start, end;
 	const char *path;
@@ -50,12 +66,13 @@ struct reader_module {
 	size_t build_id_size;
 };
 
+/* What is known of a trace after opening it. */
 struct reader_info {
-	const char *path;	/* as it was opened */
+	const char *path;	/* as given to reader_open() */
 	const struct trace_header *header;
 	bool incomplete;	/* no END chunk: killed, crashed or still running */
-	uint64_t torn_bytes;	/* bytes of chunks half written when it ended */
-	uint64_t missing;	/* chunks that never got into it; each hole is a LOST event, arg 0 */
+	uint64_t torn_bytes;	/* bytes of chunks half written when the process ended */
+	uint64_t missing;	/* chunks not in the file; each gap is a LOST event, arg 0 */
 	uint64_t file_size;
 	uint64_t records, chunks;
 	const struct reader_thread *threads;
@@ -66,43 +83,45 @@ struct reader_info {
 
 struct reader;
 
-/* A trace, or a text trace (text.h); -1 and *err if it is neither. */
+/* Opens a trace or a text trace (text.h). Returns NULL and sets *err if it is neither. */
 struct reader *reader_open(const char *path, struct err *err);
 void reader_close(struct reader *r);
 
-/* 1 and *ev, 0 at the end, -1 if damaged. */
+/* Returns 1 and the next event, 0 at the end, or -1 and sets *err if the trace is damaged. */
 int reader_next(struct reader *r, struct event *ev, struct err *err);
 
-/* Which plain accesses are wanted: by bits of granules of 8 bytes, of which a page has READER_PAGE, or of pcs. */
-#define READER_PAGE 512u
-#define READER_SITES 1024u
+#define READER_PAGE 512u	/* granules of 8 bytes in a page: 4 KB of the program's memory */
+#define READER_SITES 1024u	/* words of a set of sites: 65,536 bits */
 
+/* The plain accesses that a caller wants: to some granules or, with `sites`, at some sites. */
 struct reader_wanted {
-	uint64_t page;		/* that was asked for last; UINT64_MAX: none */
-	const uint64_t *bits;	/* its; NULL: all of it is wanted */
-	const uint64_t *(*turn)(void *ctx, uint64_t page);	/* tells them of another */
+	uint64_t page;		/* number of the page that `bits` describes; UINT64_MAX: none */
+	const uint64_t *bits;	/* a bit for each granule of the page; NULL: all are wanted */
+	const uint64_t *(*turn)(void *ctx, uint64_t page);	/* finds another page's bits */
 	void *ctx;
-	const uint64_t *sites;	/* NULL: the above holds, else READER_SITES words, reader_site() tells the bit */
+	const uint64_t *sites;	/* NULL, or a bit for each site: reader_site() is its number */
 };
 
-/* Several pcs may have the same. */
+/* A hash of the pc: the number of its bit, which other pcs may share. */
 static inline uint64_t reader_site(uint64_t pc)
 {
 	return hash_spread(pc) >> 48;
 }
 
+/* Whether the pc's bit is set. False positives are possible, false negatives are not. */
 static inline bool reader_has_site(const uint64_t *sites, uint64_t pc)
 {
 	return sites[reader_site(pc) / 64] >> reader_site(pc) % 64 & 1;
 }
 
+/* Makes `page` the page that w->bits describes. */
 static inline void reader_turn(struct reader_wanted *w, uint64_t page)
 {
 	w->page = page;
 	w->bits = w->turn(w->ctx, page);
 }
 
-/* The access is within a granule that is not wanted. */
+/* Whether the access lies within one granule and that is not wanted. */
 static inline bool reader_is_unwanted(struct reader_wanted *w, uint64_t addr, uint64_t size)
 {
 	uint64_t granule = addr / 8;
@@ -114,45 +133,52 @@ static inline bool reader_is_unwanted(struct reader_wanted *w, uint64_t addr, ui
 }
 
 /*
- * reader_next() of several, which is faster: how many were read, at most `room`, of which there is some. With
- * `wanted`, reading ends before most plain accesses that are not, unless one is the first.
+ * Reads up to `room` events, at least 1 of them unless there are none; faster than reader_next().
+ * Returns their number, 0 at the end, or -1. With `wanted`, it stops before most unwanted plain
+ * accesses, unless one is the first event, so that reader_pass() can skip them.
  */
 int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader_wanted *wanted,
 		struct err *err);
 
 /*
- * Passes over the plain accesses that come next, as long as they are of one thread and unwanted, and no more
- * than `most`. Returns how many; if not 0, *thread is whose. Some are left, to be read.
+ * Skips the next events while they are unwanted plain accesses of one thread, at most `most`.
+ * Returns their number; if it is not 0, *thread is the thread. Some unwanted accesses are not
+ * skipped, because the reader must look further ahead for them; read these as events.
  */
 uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most, uint32_t *thread);
 
 /*
- * reader_some() that passes over what is unwanted: passed[i] plain accesses of its thread right before event i, and
- * behind the last event *more of the thread *whose. 0, with no more of them, is the end.
+ * Reads up to `room` events and skips unwanted plain accesses between them. skipped[i] is the
+ * number of accesses skipped right before event i, all of that event's thread. Behind the last
+ * event, *trailing accesses of *trailing_thread were skipped. Returns the number of events, or -1;
+ * if that number and *trailing are 0, the trace is at its end.
  */
-int reader_sift(struct reader *r, struct event *ev, uint64_t *passed, unsigned room, struct reader_wanted *wanted,
-		uint64_t *more, uint32_t *whose, struct err *err);
+int reader_sift(struct reader *r, struct event *ev, uint64_t *skipped, unsigned room, struct reader_wanted *wanted,
+		uint64_t *trailing, uint32_t *trailing_thread, struct err *err);
 
-/* Whose event is next; 0: that is not known yet. */
+/* The thread of the next event, or 0 if a chunk must be opened to know it. */
 uint32_t reader_whose(const struct reader *r);
 
-/* From now on without `value` events, for who counts events and has no use for these. */
+/* From now on VALUE events are left out, for callers that count events and do not use values. */
 void reader_leave_out_values(struct reader *r);
 
 /*
- * Tells of every access, and of what `value` events are about, in no order but that of each
- * thread: far sooner than reading all events. Threads take turns, so that a part of it shows
- * what the whole is like; fn says false when it has seen enough. Afterwards the first event is
- * next. -1 if damaged, maybe after some were told of.
- *
- * Several of a thread are told of at once, as the trace has them, each with the size that its site
- * says; if `size` is not 0, then one of that size.
+ * Receives `count` accesses of a thread, raw as in the trace; VALUE records are among them. Each
+ * has the size that its site encodes, unless `size` is not 0: then it is one access of that size.
+ * Returns false to stop.
  */
 typedef bool reader_access(void *ctx, uint32_t thread, const struct trace_record *list, size_t count,
 			   uint64_t size);
+
+/*
+ * Calls fn for all accesses of the trace, each thread's in order but the threads not merged: less
+ * than half the time of reading all events. The threads' chunks alternate, so that a caller that
+ * stops early has seen a sample of all threads. Rewinds the reader. Returns -1 if the trace is
+ * damaged, perhaps after some calls.
+ */
 int reader_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *err);
 
-/* Start again from the first event. */
+/* Makes the first event the next one. */
 int reader_rewind(struct reader *r, struct err *err);
 
 const struct reader_info *reader_info(const struct reader *r);
@@ -160,10 +186,10 @@ const struct reader_info *reader_info(const struct reader *r);
 /* NULL if no such thread. */
 const struct reader_thread *reader_thread(const struct reader *r, uint32_t id);
 
-/* The value of a META or END key, NULL if absent. `nth` for repeated keys ("arg"). */
+/* The value of a key of META or END chunks, NULL if absent; nth > 0 for repeated keys ("arg"). */
 const char *reader_meta(const struct reader *r, const char *key, size_t nth);
 
-/* The n-th key and value of all; false if there are no more. */
+/* The n-th key and value in the file; false if there are no more. */
 bool reader_meta_at(const struct reader *r, size_t n, const char **key, const char **value);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * For reader.c and reader_text.c: what a reader is.
+ * struct reader: the state shared by reader.c (binary traces) and text/text_reader.c (text traces).
  */
 #ifndef TRACE_READ_READER_INTERNAL_H
 #define TRACE_READ_READER_INTERNAL_H
@@ -20,29 +20,32 @@ struct reader {
 	struct trace_header header;
 
 	struct index idx;
-	struct stream *streams;		/* by thread id */
+	struct stream *streams;		/* one per thread, ascending by thread id */
 	size_t stream_count;
-	struct heap_entry *heap;
+	struct heap_entry *heap;	/* streams with events left, the next one first */
 	size_t heap_count;
-	struct heap_entry second;	/* comes next but for the top: mostly that one goes on */
-	struct stream *top;		/* NULL at the end */
-	bool failed, no_values;
+	struct heap_entry second;	/* the smaller child of the heap's top */
+	struct stream *top;		/* stream of the heap's top; NULL at the end */
+	bool failed, no_values;		/* `why` is set; VALUE events are left out */
 	struct err why;
 
-	struct text *text;		/* or this, and the rest of these */
+	struct text *text;		/* NULL unless it is a text trace; the rest is for these */
 	const uint8_t *text_data;
 	uint64_t text_size;
-	struct map frames_of;		/* thread to index in frames, plus 1 */
+	struct map frames_of;		/* thread id to index in frames, plus 1 */
 	struct frames *frames;
 	size_t frame_count, frame_capacity;
-	struct event held;		/* waits until the calls around it are told */
-	bool holding;
+	struct event held;		/* event to deliver after the calls around it */
+	bool holding;			/* `held` is set */
 };
 
-/* Reads the head of a text trace. reader_text_free() unmaps `data`. */
+/* Parses a mapped text trace. reader_text_free() unmaps `data`, even after a failure. */
 int reader_text_open(struct reader *r, const uint8_t *data, uint64_t size, struct err *err);
 
-/* The same as of reader.h without the name, if `text` is set. *got is 0 or -1 if there are fewer than `room`. */
+/*
+ * What the functions of reader.h do for a text trace. reader_text_some() sets *got to 0 or -1 if
+ * it returns fewer than `room` events.
+ */
 unsigned reader_text_some(struct reader *r, struct event *ev, unsigned room, int *got);
 int reader_text_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *err);
 void reader_text_rewind(struct reader *r);

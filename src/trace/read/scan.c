@@ -9,7 +9,7 @@
 #include "trace/codec/codec.h"
 #include "trace/read/kinds.h"
 
-#define ROOM 2048u	/* records decoded at once, more than a loop has */
+#define ROOM 2048u	/* records decoded at once; the largest loop group has fewer */
 
 struct scan {
 	struct trace_coder *coder;
@@ -19,24 +19,24 @@ struct scan {
 	void *ctx;
 	uint32_t thread;
 	const struct index *idx;
-	uint64_t expanded;	/* accesses that loops of the chunk stand for */
-	uint64_t told;		/* the last time in it */
-	struct trace_record bunch[TRACE_BUNCH_MOST];
-	bool enough;		/* fn said so */
+	uint64_t loop_events;	/* number of accesses that loops of the chunk stand for */
+	uint64_t last_time;	/* last recorded time in the chunk */
+	struct trace_record group[TRACE_BUNCH_MOST];
+	bool stopped;		/* fn returned false */
 };
 
-static inline bool tell(const struct scan *s, const struct trace_record *list, size_t count)
+static inline bool report(const struct scan *s, const struct trace_record *list, size_t count)
 {
 	return s->fn(s->ctx, s->thread, list, count, 0);
 }
 
-/* A record with its extra ones. False: that was enough. */
-static inline bool tell_other(const struct scan *s, const struct trace_record *r)
+/* Reports an event that is no plain access, if it is an access. False: fn wants no more. */
+static inline bool report_other(const struct scan *s, const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site);
 
 	if (kind_has_size(kind))
-		return tell(s, r, 1);
+		return report(s, r, 1);
 	if (trace_roles(kind) & ROLE_RANGE)
 		return !r[1].site || s->fn(s->ctx, s->thread, r, 1, r[1].site);
 	return true;
@@ -49,7 +49,7 @@ static inline bool is_plain(const struct trace_record *r)
 	return trace_site_kind(r->site) - TRACE_READ <= 1u;
 }
 
-/* So many in a row are plain accesses. */
+/* Number of consecutive plain accesses from r on. */
 static inline size_t run_of(const struct trace_record *r, const struct trace_record *end)
 {
 	const struct trace_record *first = r;
@@ -59,58 +59,61 @@ static inline size_t run_of(const struct trace_record *r, const struct trace_rec
 	return (size_t)(r - first);
 }
 
-static bool tell_loop(struct scan *s, const struct trace_record *head)
+static bool report_loop(struct scan *s, const struct trace_record *head)
 {
-	struct trace_record turn;
+	struct trace_record access;
 
 	trace_loop_begin(&s->loop, head);
 	while (s->loop.turns) {
-		turn = trace_loop_next(&s->loop);
-		if (!tell(s, &turn, 1))
+		access = trace_loop_next(&s->loop);
+		if (!report(s, &access, 1))
 			return false;
 	}
 	return true;
 }
 
-/* False: that was enough, or *known is false, as the trace does not describe it. */
-static bool tell_bunch(struct scan *s, const struct trace_record *r, bool *known)
+/*
+ * Reports the accesses of an access group. False: fn wants no more, or *known is false, because
+ * the trace does not describe the group and is not lossy.
+ */
+static bool report_group(struct scan *s, const struct trace_record *r, bool *known)
 {
-	int count = bunches_expand(&s->idx->bunches, r, s->told, s->bunch);
+	int count = access_groups_expand(&s->idx->access_groups, r, s->last_time, s->group);
 
 	*known = count >= 0 || s->idx->lossy;
-	return (count <= 0 || tell(s, s->bunch, (size_t)count)) && *known;
+	return (count <= 0 || report(s, s->group, (size_t)count)) && *known;
 }
 
-/* Returns how many of the records were told of: all, or those before one of which not all is here. */
-static size_t tell_all(struct scan *s, size_t count)
+/* Reports records and returns their number: all, or those before an incomplete loop group. */
+static size_t report_records(struct scan *s, size_t count)
 {
 	const struct trace_record *r = s->records, *end = r + count;
 	bool known = true;
 	size_t size;
 
-	while (r < end && !s->enough && known) {
+	while (r < end && !s->stopped && known) {
 		unsigned kind = trace_site_kind(r->site), records = 1 + trace_extra(kind);
 
 		size = run_of(r, end);
 		if (size) {
-			s->enough = !tell(s, r, size);
+			s->stopped = !report(s, r, size);
 			r += size;
 		} else if (kind == TRACE_LOOP) {
 			size = trace_loop_size(r, (size_t)(end - r));
 			if (!size)
 				break;
-			s->expanded += trace_loop_events(r);
-			if (s->expanded > TRACE_LOOP_EVENTS)
+			s->loop_events += trace_loop_events(r);
+			if (s->loop_events > TRACE_LOOP_EVENTS)
 				break;
-			s->enough = !tell_loop(s, r);
+			s->stopped = !report_loop(s, r);
 			r += size;
 		} else if (kind == TRACE_BUNCH) {
-			s->enough = !tell_bunch(s, r, &known) && known;
+			s->stopped = !report_group(s, r, &known) && known;
 			r += known;
 		} else {
 			if (records > 1 || kind == TRACE_STAMP)
-				s->told = r[records > 1].addr;
-			s->enough = !tell_other(s, r);
+				s->last_time = r[records > 1].addr;
+			s->stopped = !report_other(s, r);
 			r += records;
 		}
 	}
@@ -120,19 +123,19 @@ static size_t tell_all(struct scan *s, size_t count)
 static int scan_payload(struct scan *s, const struct payload *p)
 {
 	const uint8_t *in = p->data, *end = in + p->size;
-	size_t kept = 0, got, told;
+	size_t kept = 0, got, reported;
 
-	s->expanded = 0;
+	s->loop_events = 0;
 	while (in < end || !trace_decode_done(s->coder)) {
 		in = trace_decode_many(s->coder, in, end, s->records + kept, ROOM - kept, &got);
 		if (!in || got == 0)
 			return -1;
 		kept += got;
-		told = tell_all(s, kept);
-		if (s->enough)
+		reported = report_records(s, kept);
+		if (s->stopped)
 			return 0;
-		kept -= told;
-		memmove(s->records, s->records + told, kept * sizeof(*s->records));
+		kept -= reported;
+		memmove(s->records, s->records + reported, kept * sizeof(*s->records));
 	}
 	return kept ? -1 : 0;
 }
@@ -147,7 +150,7 @@ static int scan_chunk(struct scan *s, struct index *idx, const struct index_chun
 	if (index_payload(idx, c->offset, &chunk, &payload, err) < 0)
 		return -1;
 	trace_coder_init(s->coder, chunk.time);
-	s->told = chunk.time;
+	s->last_time = chunk.time;
 	got = scan_payload(s, &payload);
 	payload_free(&payload);
 	if (got < 0)
@@ -179,9 +182,9 @@ int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *e
 	for (size_t i = 0; i < idx->event_count; i++)
 		order[i] = idx->events[i];
 	qsort(order, idx->event_count, sizeof(*order), by_seq);
-	for (size_t i = 0; i < idx->event_count && got == 0 && !s->enough; i++)
+	for (size_t i = 0; i < idx->event_count && got == 0 && !s->stopped; i++)
 		got = scan_chunk(s, idx, &order[i], err);
-	idx->decompressed = decompressed;	/* nothing of it is left */
+	idx->decompressed = decompressed;	/* all payloads are freed */
 	index_give_coder(idx, s->coder);
 	free(order);
 	free(s);

@@ -1,6 +1,6 @@
 /*
- * The accesses of a trace without their order: chunk by chunk, none of them merged with another
- * or given a time. That takes less than half as long as reading events.
+ * Scans the accesses of a trace chunk by chunk, without merging threads or computing times. It
+ * takes less than half the time of reading all events.
  */
 #ifndef TRACE_READ_SCAN_H
 #define TRACE_READ_SCAN_H
@@ -8,7 +8,7 @@
 #include "trace/read/index.h"
 #include "trace/read/reader.h"
 
-/* As reader_accesses(). *err does not name the file. */
+/* Implements reader_accesses() for binary traces. *err does not name the file. */
 int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Passing over plain accesses that nobody wants, without making events of them.
+ * Skipping unwanted plain accesses of a stream without making events of them.
  */
 #ifndef TRACE_READ_SKIP_H
 #define TRACE_READ_SKIP_H
@@ -13,8 +13,11 @@ static inline bool stream_is_unwanted(struct reader_wanted *w, const struct trac
 	return reader_is_unwanted(w, r->addr & TRACE_ADDR_MASK, trace_site_size(r->site));
 }
 
-/* So many more of the batch may be passed over: its last one may need more than that. */
-static inline uint64_t stream_room(const struct stream *s, uint64_t most)
+/*
+ * Number of events of the batch that may be skipped here, at most `most`. The last event of a batch
+ * that no record with a time ended is left to stream_step(), which sets the clock behind it.
+ */
+static inline uint64_t stream_skippable(const struct stream *s, uint64_t most)
 {
 	uint64_t room = s->count - s->taken;
 
@@ -23,86 +26,90 @@ static inline uint64_t stream_room(const struct stream *s, uint64_t most)
 }
 
 /*
- * Passes over plain accesses of the batch, the first is `head`, as long as they are unwanted and their
- * time is below `until`, and no more than `most`. Returns how many.
+ * Skips `head` and the plain accesses behind it in the batch while they are unwanted and earlier
+ * than `until`, at most `most`. Returns their number. `head` is then the first one not skipped.
  */
-static inline uint64_t stream_pass_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
+static inline uint64_t stream_skip_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
 {
-	const struct trace_record *next = s->batch, *end = next + stream_room(s, most), *head = s->head;
-	uint64_t clock = s->clock, over = s->over, time = s->time, passed;
+	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, most), *head = s->head;
+	uint64_t clock = s->clock, carry = s->carry, time = s->time, skipped;
 
-	while (next < end && time < until && stream_plain(next) && stream_is_unwanted(wanted, head)) {
+	while (next < end && time < until && stream_is_plain(next) && stream_is_unwanted(wanted, head)) {
 		head = next++;
 		clock += s->step;
-		over += s->rest;
-		if (over >= s->parts) {
-			over -= s->parts;
+		carry += s->rest;
+		if (carry >= s->parts) {
+			carry -= s->parts;
 			clock++;
 		}
 		time = clock > time ? clock : time;
 	}
-	passed = (uint64_t)(next - s->batch);
+	skipped = (uint64_t)(next - s->batch);
 	s->head = head;
 	s->batch = next;
-	s->taken += passed;
+	s->taken += skipped;
 	s->clock = clock;
-	s->over = over;
+	s->carry = carry;
 	s->key = s->time = time;
-	return passed;
+	return skipped;
 }
 
-/* Events that are taken, and what lies between them. */
-struct stream_sieve {
+/* Output of stream_filter_batch(): wanted events, and numbers of skipped ones between them. */
+struct stream_output {
 	struct event *ev;
-	uint64_t *passed;	/* by event: so many were passed over right before it */
+	uint64_t *skipped;	/* for each event: number of accesses skipped right before it */
 	unsigned count, room;
-	uint64_t passing;	/* since the last of them */
+	uint64_t skipping;	/* number of accesses skipped since the last event */
 };
 
-/* stream_pass_batch() without a limit, and wanted ones are taken; whether it went on at all. */
-static inline bool stream_sift_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, struct stream_sieve *to)
+/*
+ * Like stream_skip_batch() without a maximum, but takes wanted accesses as events. Returns whether
+ * it took or skipped any.
+ */
+static inline bool stream_filter_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until,
+				       struct stream_output *to)
 {
-	const struct trace_record *next = s->batch, *end = next + stream_room(s, UINT64_MAX), *head = s->head;
-	uint64_t clock = s->clock, over = s->over, time = s->time, gone, passing = to->passing;
+	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, UINT64_MAX), *head = s->head;
+	uint64_t clock = s->clock, carry = s->carry, time = s->time, advanced, skipping = to->skipping;
 	struct event *ev = to->ev + to->count, *full = to->ev + to->room;
 
-	while (next < end && time < until && stream_plain(next)) {
+	while (next < end && time < until && stream_is_plain(next)) {
 		if (wanted && stream_is_unwanted(wanted, head)) {
-			passing++;
+			skipping++;
 		} else {
 			if (ev == full)
 				break;
 			if (wanted)
-				to->passed[ev - to->ev] = passing;
-			passing = 0;
+				to->skipped[ev - to->ev] = skipping;
+			skipping = 0;
 			stream_plain_event(ev, s->thread, head);
 			ev->depth = s->frames.depth;
 			ev++->time = time;
 		}
 		head = next++;
 		clock += s->step;
-		over += s->rest;
-		if (over >= s->parts) {
-			over -= s->parts;
+		carry += s->rest;
+		if (carry >= s->parts) {
+			carry -= s->parts;
 			clock++;
 		}
 		time = clock > time ? clock : time;
 	}
-	gone = (uint64_t)(next - s->batch);
+	advanced = (uint64_t)(next - s->batch);
 	to->count = (unsigned)(ev - to->ev);
-	to->passing = passing;
+	to->skipping = skipping;
 	s->head = head;
 	s->batch = next;
-	s->taken += gone;
-	s->delivered += gone;
+	s->taken += advanced;
+	s->delivered += advanced;
 	s->clock = clock;
-	s->over = over;
+	s->carry = carry;
 	s->key = s->time = time;
-	return gone > 0;
+	return advanced > 0;
 }
 
-/* The loop has only sites that are not. */
-static inline bool stream_skips_loop(const struct stream *s, const struct reader_wanted *wanted)
+/* Whether all sites of the loop that is being expanded are unwanted. */
+static inline bool stream_loop_is_unwanted(const struct stream *s, const struct reader_wanted *wanted)
 {
 	if (!wanted->sites)
 		return false;
@@ -112,34 +119,34 @@ static inline bool stream_skips_loop(const struct stream *s, const struct reader
 	return true;
 }
 
-/* stream_tick() so many times, of which there is one; false: not, the time would reach `until`. */
-static inline bool stream_tick_all(struct stream *s, uint64_t count, uint64_t until)
+/* stream_tick() `count` times. Returns false and does nothing if the time would reach `until`. */
+static inline bool stream_tick_by(struct stream *s, uint64_t count, uint64_t until)
 {
-	uint64_t over = s->over + count * s->rest, clock = s->clock + count * s->step + over / s->parts;
+	uint64_t carry = s->carry + count * s->rest, clock = s->clock + count * s->step + carry / s->parts;
 
 	if (clock >= until)
 		return false;
 	s->clock = clock;
-	s->over = over % s->parts;
+	s->carry = carry % s->parts;
 	s->time = clock > s->time ? clock : s->time;
 	return true;
 }
 
-/* stream_pass_batch() of a loop that is under way. */
-static inline uint64_t stream_pass_loop(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
+/* stream_skip_batch() for the loop that is being expanded. */
+static inline uint64_t stream_skip_loop(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
 {
-	uint64_t room = stream_room(s, most), left = trace_loop_left(&s->loop), n = 0;
+	uint64_t room = stream_skippable(s, most), left = trace_loop_left(&s->loop), n = 0;
 
 	if (!left)
 		return 0;
 	room = left < room ? left : room;
-	if (room > 1 && s->time < until && stream_skips_loop(s, wanted) && stream_tick_all(s, room, until)) {
+	if (room > 1 && s->time < until && stream_loop_is_unwanted(s, wanted) && stream_tick_by(s, room, until)) {
 		trace_loop_skip(&s->loop, room - 1);
-		s->head = stream_of_loop(s);
+		s->head = stream_next_loop_access(s);
 		n = room;
 	}
 	while (n < room && s->time < until && stream_is_unwanted(wanted, s->head)) {
-		s->head = stream_of_loop(s);
+		s->head = stream_next_loop_access(s);
 		stream_tick(s);
 		n++;
 	}

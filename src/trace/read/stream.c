@@ -1,9 +1,10 @@
 /*
- * Times. A kind with extra records has its own; STAMP and the beginning of a
- * chunk are times too. The n events between two times a < b get a + (b - a) *
- * i / (n + 1). Behind the thread's last time all get one more than it. In a trace
- * with total order each event is one later than the one before, and STAMP says
- * where to go on counting.
+ * Fills batches and gives times to their events.
+ *
+ * Recorded times are those of kinds with extra records, of STAMP records and of chunk headers.
+ * The n events between two recorded times a < b get a + (b - a) * i / (n + 1). Events behind the
+ * thread's last recorded time all get one more than it. In a trace with total order each event is
+ * one later than the event before it, and a STAMP sets the position from which to count on.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "base/mem.h"
 #include "trace/read/stream.h"
 
-#define EVENT_RECORDS 3u	/* of one event, at most */
+#define EVENT_RECORDS 3u	/* most records of one event */
 
 static void give_coder(struct stream *s, struct index *idx)
 {
@@ -34,7 +35,7 @@ void stream_rewind(struct stream *s, struct index *idx)
 {
 	release(s, idx);
 	s->next = s->first;
-	s->portion = STREAM_FIRST;
+	s->decode_next = STREAM_DECODE_FIRST;
 	s->left = 0;
 	s->at = 0;
 	s->count = s->taken = 0;
@@ -67,7 +68,7 @@ void stream_free(struct stream *s, struct index *idx)
 	frames_free(&s->frames);
 }
 
-void stream_put_aside(struct stream *s)
+void stream_drop_payload(struct stream *s)
 {
 	if (s->payload.owned)
 		payload_free(&s->payload);
@@ -79,7 +80,7 @@ static int damaged(const struct stream *s, struct err *err)
 		       s->offset, s->thread, s->at);
 }
 
-/* The chunk's last events have no time behind them in it: the next chunk may. */
+/* The chunk's last events have no recorded time behind them: they end at the next chunk's time. */
 static void spread_to_next(struct stream *s, const struct index *idx)
 {
 	if (s->next < s->end) {
@@ -105,8 +106,11 @@ static void make_room(struct stream *s, size_t count)
 	}
 }
 
-/* Puts them behind `records`. A bunch that the trace does not know stays one. */
-static void expand(struct stream *s, const struct bunches *bunches, const struct trace_record *r, size_t count)
+/*
+ * Appends records to s->records, access groups as their accesses. A group that the trace does not
+ * describe is appended as it is.
+ */
+static void expand(struct stream *s, const struct access_groups *groups, const struct trace_record *r, size_t count)
 {
 	const struct trace_record *end = r + count;
 	struct trace_record *to;
@@ -119,13 +123,13 @@ static void expand(struct stream *s, const struct bunches *bunches, const struct
 
 		*to++ = *r++;
 		if (extra) {
-			s->told = r->addr;
+			s->last_time = r->addr;
 			for (; extra > 0; extra--)
 				*to++ = *r++;
 		} else if (kind == TRACE_STAMP) {
-			s->told = r[-1].addr;
+			s->last_time = r[-1].addr;
 		} else if (kind == TRACE_BUNCH) {
-			got = bunches_expand(bunches, r - 1, s->told, to - 1);
+			got = access_groups_expand(groups, r - 1, s->last_time, to - 1);
 			if (got < 0)
 				continue;
 			s->decoded = (size_t)(to - s->records) + (size_t)got - 1;
@@ -136,14 +140,18 @@ static void expand(struct stream *s, const struct bunches *bunches, const struct
 	s->decoded = (size_t)(to - s->records);
 }
 
-/* A coder is as large as thousands of records: where many are in use, chunks that are not long are decoded at once. */
+/*
+ * Number of records to make room for. A coder is as large as 4,400 records: where many coders are
+ * in use, decoding chunks of moderate length whole frees their coders and takes less memory.
+ */
 static size_t room_of(struct stream *s, const struct index *idx)
 {
-	size_t room = s->portion, all = (size_t)s->left + EVENT_RECORDS;
+	size_t room = s->decode_next, all = (size_t)s->left + EVENT_RECORDS, whole;
 
-	if (s->portion < STREAM_DECODE)
-		s->portion *= 2;
-	return all <= (idx->coders_made < STREAM_CODERS || s->at ? STREAM_DECODE : STREAM_ALL) ? all : room;
+	if (s->decode_next < STREAM_DECODE)
+		s->decode_next *= 2;
+	whole = idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE : STREAM_DECODE_WHOLE;
+	return all <= whole ? all : room;
 }
 
 static const uint8_t *decode_more(struct stream *s, const struct index *idx, size_t *count)
@@ -152,7 +160,7 @@ static const uint8_t *decode_more(struct stream *s, const struct index *idx, siz
 	struct trace_record raw[STREAM_DECODE];
 	size_t room;
 
-	if (!idx->bunches.count) {
+	if (!idx->access_groups.count) {
 		room = room_of(s, idx);
 		make_room(s, room);
 		from = trace_decode_many(s->coder, from, end, s->records + s->decoded, room, count);
@@ -161,13 +169,13 @@ static const uint8_t *decode_more(struct stream *s, const struct index *idx, siz
 	}
 	from = trace_decode_many(s->coder, from, end, raw, STREAM_DECODE, count);
 	if (from)
-		expand(s, &idx->bunches, raw, *count);
+		expand(s, &idx->access_groups, raw, *count);
 	return from;
 }
 
 /*
- * Decodes more records, behind those pending. Many at once: where threads take turns, each finds
- * its coder out of the cache. Needs s->left > 0.
+ * Appends decoded records to those pending; s->left is not 0. Many at once, because a coder is out
+ * of the CPU cache by the time the merge comes back to this thread.
  */
 static int decode(struct stream *s, struct index *idx, struct err *err)
 {
@@ -190,15 +198,15 @@ static int decode(struct stream *s, struct index *idx, struct err *err)
 		return 0;
 	if (!at_end(s))
 		return damaged(s, err);
-	give_coder(s, idx);	/* 70 KiB, and at hand: others have use for it */
+	give_coder(s, idx);	/* another stream can use its 70 KB while cached */
 	return 0;
 }
 
 /*
- * The records of the loop that the n-th pending one begins; 0 if it is damaged. Its events are
- * added to *events.
+ * The number of records of the loop that begins with the n-th pending record; 0 if it is damaged.
+ * Adds the number of its events to *events.
  */
-static size_t look_at_loop(struct stream *s, struct index *idx, size_t n, uint64_t *events, struct err *err)
+static size_t measure_loop(struct stream *s, struct index *idx, size_t n, uint64_t *events, struct err *err)
 {
 	const struct trace_record *head;
 	uint64_t stands_for;
@@ -219,9 +227,9 @@ static size_t look_at_loop(struct stream *s, struct index *idx, size_t n, uint64
 			return 0;
 	}
 	stands_for = trace_loop_events(head);
-	s->expanded += stands_for;
-	if (s->expanded > TRACE_LOOP_EVENTS) {
-		err_set(err, "damaged at byte %" PRIu64 ": the loops of a chunk of thread %u have too many turns",
+	s->loop_events += stands_for;
+	if (s->loop_events > TRACE_LOOP_EVENTS) {
+		err_set(err, "damaged at byte %" PRIu64 ": the loops of a chunk of thread %u have too many iterations",
 			s->offset, s->thread);
 		return 0;
 	}
@@ -230,15 +238,15 @@ static size_t look_at_loop(struct stream *s, struct index *idx, size_t n, uint64
 }
 
 /*
- * The n-th pending record is a bunch that the trace does not describe. If that lacks other things, too, its
- * accesses are lost.
+ * The n-th pending record is an access group that the trace does not describe. In a lossy trace it
+ * becomes a LOST event, else the trace is damaged. Returns its number of records, or 0.
  */
-static size_t lose_bunch(struct stream *s, const struct index *idx, size_t n, struct err *err)
+static size_t lose_group(struct stream *s, const struct index *idx, size_t n, struct err *err)
 {
 	struct trace_record *r = s->records + s->pending + n;
 
 	if (!idx->lossy) {
-		err_set(err, "damaged at byte %" PRIu64 ": thread %u has a bunch of %u accesses at 0x%" PRIx64
+		err_set(err, "damaged at byte %" PRIu64 ": thread %u has an access group of %u accesses at 0x%" PRIx64
 			" that the trace does not describe", s->offset, s->thread, trace_bunch_count(r->site),
 			(uint64_t)(r->site & TRACE_ADDR_MASK));
 		return 0;
@@ -249,8 +257,8 @@ static size_t lose_bunch(struct stream *s, const struct index *idx, size_t n, st
 }
 
 /*
- * The pending records up to the next time become the batch, and that record `timed`. Apart from
- * what is done for each event, which is short.
+ * Begins a batch: the pending records up to the next one with a time, which becomes `timed`. A
+ * function of its own, so that the code for each event stays small.
  */
 static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, struct err *err)
 {
@@ -260,19 +268,19 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 	s->count = s->taken = 0;
 	for (;;) {
 		if (s->pending + n == s->decoded) {
-			/* Where the order is total, nothing is spread up to a time. */
+			/* In total order, times do not depend on the next recorded time. */
 			if (!s->left || (n && s->total_order))
 				break;
 			if (decode(s, idx, err) < 0)
 				return -1;
-			continue;	/* bunches may stand for nothing */
+			continue;	/* an access group may expand to no access */
 		}
 		if (n >= STREAM_LOOKAHEAD)
 			break;
 		kind = trace_site_kind(s->records[s->pending + n].site);
 		if (kind >= TRACE_LOOP) {
-			size = kind == TRACE_LOOP ? look_at_loop(s, idx, n, &s->count, err) :
-						    lose_bunch(s, idx, n, err);
+			size = kind == TRACE_LOOP ? measure_loop(s, idx, n, &s->count, err) :
+						    lose_group(s, idx, n, err);
 			if (!size)
 				return -1;
 			n += size;
@@ -285,7 +293,7 @@ static __attribute__((noinline)) int fill(struct stream *s, struct index *idx, s
 			n++;
 			s->count++;
 		} while (n < STREAM_LOOKAHEAD && s->pending + n < s->decoded &&
-			 stream_plain(&s->records[s->pending + n]));
+			 stream_is_plain(&s->records[s->pending + n]));
 	}
 	s->batch = s->records + s->pending;
 	s->pending += n + records;
@@ -339,7 +347,7 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	s->offset = c->offset;
 	s->at = 0;
 	s->count = s->taken = 0;
-	s->expanded = 0;
+	s->loop_events = 0;
 	if (index_payload(idx, c->offset, &chunk, &s->payload, err) < 0)
 		return -1;
 	s->next++;
@@ -349,15 +357,15 @@ int stream_open(struct stream *s, struct index *idx, struct err *err)
 	if (!s->coder)
 		s->coder = index_take_coder(idx);
 	trace_coder_init(s->coder, chunk.time);
-	s->told = chunk.time;
+	s->last_time = chunk.time;
 	s->limit = chunk.time;
 	stream_reach_limit(s);
-	s->time = s->key;	/* the merge has come that far, whatever the chunk says */
+	s->time = s->key;	/* the merge is at that time, even if the chunk says less */
 	if (!s->left)
 		spread_to_next(s, idx);
 	if (c->seq == expected)
 		return stream_advance(s, idx, err);
-	/* Told as an event of its own; frames told before may be wrong from here on. */
+	/* Chunks are missing here. The call depth may be wrong from here on. */
 	s->lost[0] = (struct trace_record){ 0, TRACE_SITE(TRACE_LOST, 0, 0) };
 	s->lost[1] = (struct trace_record){ s->clock, 0 };
 	s->timed = s->lost;

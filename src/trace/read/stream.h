@@ -1,9 +1,10 @@
 /*
- * One thread's events, chunk by chunk, with times given to those that have none.
+ * One thread's events, decoded chunk by chunk. Events without a recorded time get one here.
  *
- * Holds one open chunk at a time, STREAM_DECODE records of it decoded, and looks
- * ahead only to the next time stamp (at most STREAM_LOOKAHEAD records). Loops are expanded one
- * access at a time, bunches when they are decoded.
+ * Events are handled in batches. A batch is the plain accesses and calls up to the next record
+ * that has a time, at most STREAM_LOOKAHEAD records; their times are spread evenly up to that
+ * time. One chunk is open at a time, and STREAM_DECODE of its records are decoded at once. Loops
+ * are expanded one access at a time, access groups when they are decoded.
  */
 #ifndef TRACE_READ_STREAM_H
 #define TRACE_READ_STREAM_H
@@ -15,55 +16,56 @@
 #include "trace/read/kinds.h"
 #include "trace/read/reader.h"
 
-#define STREAM_LOOKAHEAD 4096u
-#define STREAM_DECODE 2048u	/* records at once, all if a chunk has no more */
-#define STREAM_FIRST 256u	/* … the first time: who reads again mostly wants little */
-#define STREAM_CODERS 32u	/* … if there are so many, the limit of "all" is */
-#define STREAM_ALL 6144u
+#define STREAM_LOOKAHEAD 4096u	/* most records of a batch */
+#define STREAM_DECODE 2048u	/* records decoded at once; a shorter chunk is decoded whole */
+#define STREAM_DECODE_FIRST 256u	/* records decoded first: often few are read */
+#define STREAM_MANY_CODERS 32u	/* coders in use from which longer chunks are decoded whole */
+#define STREAM_DECODE_WHOLE 6144u	/* most records of a chunk decoded whole then */
 
 enum stream_state {
-	STREAM_CLOSED,	/* `key` is where the next chunk begins; open it to know more */
+	STREAM_CLOSED,	/* `key` is the time of the next chunk, which has to be opened */
 	STREAM_READY,	/* `key` is the next event's time */
 	STREAM_END,
 };
 
+/* The events of one thread. */
 struct stream {
 	enum stream_state state;
-	uint64_t key;
+	uint64_t key;		/* see enum stream_state; the merge sorts by it */
 	uint32_t thread;
 	bool total_order;
-	size_t first, end;	/* its chunks in the index */
-	size_t next;		/* the one to open next */
-	uint64_t offset;	/* the open one's place in the file, for messages */
-	struct payload payload;	/* data is NULL when none is open, or it was put aside */
-	size_t at;		/* where the next event starts in it */
-	uint32_t left;		/* records not decoded yet */
-	struct trace_coder *coder;	/* while records are left to decode */
-	size_t portion;		/* so many to decode next */
-	struct trace_record *records;	/* decoded, whole events */
-	uint64_t told;		/* the last time that was decoded */
+	size_t first, end;	/* the thread's chunks in the index */
+	size_t next;		/* chunk to open next */
+	uint64_t offset;	/* of the open chunk in the file, for messages */
+	struct payload payload;	/* of the open chunk; data may be NULL, see stream_drop_payload() */
+	size_t at;		/* offset of the next event in the payload */
+	uint32_t left;		/* number of records of the chunk not decoded yet */
+	struct trace_coder *coder;	/* NULL when no records are left to decode */
+	size_t decode_next;	/* number of records to decode next */
+	struct trace_record *records;	/* decoded records, whole events */
+	uint64_t last_time;	/* last recorded time among the decoded records */
 	size_t capacity;
-	size_t pending, decoded;	/* those from `pending` on are in no batch yet */
+	size_t pending, decoded;	/* first record in no batch yet; number of records */
 
-	/* Events up to the next time stamp, and the one that has it: of `records`. */
-	const struct trace_record *batch;	/* what is not taken yet */
-	uint64_t count, taken;
-	const struct trace_record *timed;
-	unsigned timed_records;	/* 0: a STAMP or nothing ended the batch */
-	struct trace_record lost[2];	/* or `timed` is this: chunks are missing */
-	uint64_t limit;		/* the time that ended it */
-	struct trace_loop loop;	/* of the batch, under way if it has turns */
-	const struct trace_record *behind_loop;
-	struct trace_record turn;	/* the access of it that is `head` */
-	uint64_t expanded;	/* events that loops of the open chunk stand for */
+	const struct trace_record *batch;	/* rest of the batch, in `records` */
+	uint64_t count, taken;	/* events of the batch, without `timed`; of these, handed on */
+	const struct trace_record *timed;	/* record with a time that ended the batch */
+	unsigned timed_records;	/* with its extra ones; 0: a STAMP or nothing ended the batch */
+	struct trace_record lost[2];	/* `timed` points here where chunks are missing */
+	uint64_t limit;		/* time that ended the batch */
+	struct trace_loop loop;	/* being expanded unless loop.turns is 0 */
+	const struct trace_record *after_loop;	/* record behind the loop's group */
+	struct trace_record loop_access;	/* access of the loop that is `head` */
+	uint64_t loop_events;	/* number of events that loops of the open chunk stand for */
 
-	uint64_t time;		/* of the last event looked at; never sinks */
-	uint64_t clock;		/* as the trace has it: total order may step back to a time */
-	uint64_t step, rest, over, parts;	/* how the batch is spread */
+	uint64_t time;		/* of `head`; never decreases */
+	uint64_t clock;		/* time before it is made monotonic: total order may step back */
+	/* The clock advances by step + rest / parts per event; carry / parts is its fraction. */
+	uint64_t step, rest, carry, parts;
 
-	const struct trace_record *head;	/* the event to deliver next */
-	struct frames frames;
-	uint64_t delivered;
+	const struct trace_record *head;	/* event to deliver next */
+	struct frames frames;	/* pending function entries come before `head` */
+	uint64_t delivered;	/* number of events */
 };
 
 /* Chunks [first, end) of the index are one thread's. */
@@ -71,16 +73,19 @@ void stream_init(struct stream *s, struct index *idx, size_t first, size_t end);
 void stream_free(struct stream *s, struct index *idx);
 void stream_rewind(struct stream *s, struct index *idx);
 
-/* CLOSED to READY, CLOSED again (an empty chunk) or END; -1 if damaged. */
+/*
+ * Opens the next chunk of a CLOSED stream, which is then READY, or CLOSED (the chunk was empty), or
+ * at its END. Returns -1 if the chunk is damaged.
+ */
 int stream_open(struct stream *s, struct index *idx, struct err *err);
 
-/* Moves on to the next event, once that at `key` was delivered. */
+/* Finds the next event after the one at `key` was delivered, decoding more if needed. */
 int stream_advance(struct stream *s, struct index *idx, struct err *err);
 
-/* Gives back the decompressed chunk; it is made again when needed. */
-void stream_put_aside(struct stream *s);
+/* Frees the decompressed chunk, which is decompressed again when it is needed. */
+void stream_drop_payload(struct stream *s);
 
-/* Fills ev from raw records; time and depth are the caller's. */
+/* Fills *ev from an event's raw records; the caller sets time and depth. */
 static inline void stream_event(struct event *ev, uint32_t thread, const struct trace_record *r, unsigned records)
 {
 	unsigned kind = trace_site_kind(r->site);
@@ -102,40 +107,43 @@ static inline void stream_event(struct event *ev, uint32_t thread, const struct 
 		ev->size = 0;
 }
 
+/* Advances the clock by one event of the batch. */
 static inline void stream_tick(struct stream *s)
 {
 	s->clock += s->step;
-	s->over += s->rest;
-	if (s->over >= s->parts) {
-		s->over -= s->parts;
+	s->carry += s->rest;
+	if (s->carry >= s->parts) {
+		s->carry -= s->parts;
 		s->clock++;
 	}
 	if (s->clock > s->time)
 		s->time = s->clock;
 }
 
-_Static_assert(TRACE_WRITE == TRACE_READ + 1, "stream_plain() relies on it");
+_Static_assert(TRACE_WRITE == TRACE_READ + 1, "stream_is_plain() relies on it");
 
-static inline bool stream_plain(const struct trace_record *r)
+/* Whether it is a READ or WRITE record. */
+static inline bool stream_is_plain(const struct trace_record *r)
 {
 	return trace_site_kind(r->site) - TRACE_READ <= 1u;
 }
 
-static inline bool stream_call(unsigned kind)
+static inline bool stream_is_call(unsigned kind)
 {
 	return kind == TRACE_FUNC_ENTRY || kind == TRACE_FUNC_EXIT;
 }
 
+/* Sets the clock to the time that ended the batch. */
 static inline void stream_reach_limit(struct stream *s)
 {
 	if (s->total_order || s->limit > s->clock)
 		s->clock = s->limit;
 }
 
-/* Spreads the batch between the clock and s->limit, or keeps it at one time. */
+/* Spreads the batch between the clock and s->limit; unless `limited`, keeps it at one time. */
 static inline void stream_spread(struct stream *s, bool limited)
 {
-	s->step = s->rest = s->over = 0;
+	s->step = s->rest = s->carry = 0;
 	s->parts = 1;
 	if (s->total_order) {
 		s->step = 1;
@@ -146,20 +154,20 @@ static inline void stream_spread(struct stream *s, bool limited)
 	}
 }
 
-/* The next access of the loop that the batch begins with. */
-static inline const struct trace_record *stream_of_loop(struct stream *s)
+/* Expands the next access of the loop at the beginning of the batch. */
+static inline const struct trace_record *stream_next_loop_access(struct stream *s)
 {
 	if (!s->loop.turns)
-		s->behind_loop = trace_loop_begin(&s->loop, s->batch);
-	s->turn = trace_loop_next(&s->loop);
+		s->after_loop = trace_loop_begin(&s->loop, s->batch);
+	s->loop_access = trace_loop_next(&s->loop);
 	if (!s->loop.turns)
-		s->batch = s->behind_loop;
-	return &s->turn;
+		s->batch = s->after_loop;
+	return &s->loop_access;
 }
 
 /*
- * Looks for the next event to deliver, within the batch or the one that ends it. Calls may be held back on the
- * way. False: there is none, and stream_advance() has to go on.
+ * Makes the next event of the batch, or the one that ends it, `head`. Function entries on the way
+ * are held back. Returns false if the batch has no more events; then call stream_advance().
  */
 static inline bool stream_step(struct stream *s)
 {
@@ -168,14 +176,14 @@ static inline bool stream_step(struct stream *s)
 		unsigned kind = trace_site_kind(r->site);
 
 		if (kind == TRACE_LOOP)
-			r = stream_of_loop(s);
+			r = stream_next_loop_access(s);
 		else
 			s->batch++;
 		s->taken++;
 		stream_tick(s);
 		if (s->taken == s->count && !s->timed_records)
 			stream_reach_limit(s);
-		if (!stream_call(kind) || !frames_hold(&s->frames, r)) {
+		if (!stream_is_call(kind) || !frames_hold(&s->frames, r)) {
 			s->head = r;
 			s->key = s->time;
 			return true;
@@ -191,7 +199,10 @@ static inline bool stream_step(struct stream *s)
 	return true;
 }
 
-/* The records from `pending` on are plain accesses and calls and then one that has a time: that; else NULL. */
+/*
+ * The record with a time, if the decoded records from `pending` on are plain accesses and calls
+ * followed by such a record; else NULL.
+ */
 static inline const struct trace_record *stream_next_timed(const struct stream *s)
 {
 	const struct trace_record *first, *r, *end;
@@ -201,7 +212,7 @@ static inline const struct trace_record *stream_next_timed(const struct stream *
 		return NULL;
 	first = r = s->records + s->pending;
 	end = s->records + s->decoded;
-	while (r < end && (stream_plain(r) || stream_call(trace_site_kind(r->site))))
+	while (r < end && (stream_is_plain(r) || stream_is_call(trace_site_kind(r->site))))
 		r++;
 	if (r == end || r - first >= STREAM_LOOKAHEAD)
 		return NULL;
@@ -209,7 +220,7 @@ static inline const struct trace_record *stream_next_timed(const struct stream *
 	return kind < TRACE_LOOP && trace_extra(kind) ? r : NULL;
 }
 
-/* Begins the batch that such a record ends. */
+/* Begins the batch that ends with `timed`, a record found by stream_next_timed(). */
 static inline void stream_next_batch(struct stream *s, const struct trace_record *timed)
 {
 	s->batch = s->records + s->pending;
@@ -223,6 +234,7 @@ static inline void stream_next_batch(struct stream *s, const struct trace_record
 	stream_step(s);
 }
 
+/* stream_event() for a plain access. */
 static inline void stream_plain_event(struct event *ev, uint32_t thread, const struct trace_record *r)
 {
 	ev->addr = r->addr & TRACE_ADDR_MASK;
@@ -235,8 +247,11 @@ static inline void stream_plain_event(struct event *ev, uint32_t thread, const s
 	ev->thread = thread;
 }
 
-/* READY only: the event at `key`, and moves on unless that takes long: then false, and stream_advance() must follow. */
-static inline bool stream_take_only(struct stream *s, struct event *ev)
+/*
+ * Takes the event at `key` from a READY stream and finds the next one. Returns false if that needs
+ * stream_advance(), which the caller must call.
+ */
+static inline bool stream_take(struct stream *s, struct event *ev)
 {
 	const struct trace_record *r = s->head;
 	bool timed = r == s->timed && s->timed_records;
@@ -244,16 +259,16 @@ static inline bool stream_take_only(struct stream *s, struct event *ev)
 	ev->time = s->key;
 	s->delivered++;
 	if (s->frames.count) {
-		stream_event(ev, s->thread, frames_tell(&s->frames, &ev->depth), 1);
+		stream_event(ev, s->thread, frames_deliver(&s->frames, &ev->depth), 1);
 		return true;
 	}
-	if (stream_plain(r)) {
+	if (stream_is_plain(r)) {
 		stream_plain_event(ev, s->thread, r);
 		ev->depth = s->frames.depth;
 		return stream_step(s);
 	}
 	stream_event(ev, s->thread, r, timed ? s->timed_records : 1);
-	ev->depth = frames_pass(&s->frames, ev->kind, ev->arg);
+	ev->depth = frames_apply(&s->frames, ev->kind, ev->arg);
 	if (!timed)
 		return stream_step(s);
 	s->timed_records = 0;

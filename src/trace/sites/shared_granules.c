@@ -6,14 +6,17 @@
 #include "base/mem.h"
 #include "trace/read/kinds.h"
 
-#define GRANULE 3		/* log2: the runtime tells owners apart by 8 bytes */
-#define PAGE 12			/* log2, of granules: 32 KB of the program's memory, 8 KB here */
-#define PAGES (1u << 16)	/* at most: 512 MB */
-#define MANY UINT16_MAX
-#define THREADS 0x7000u		/* ids from here on: the runtime may not tell their memory apart */
-#define CUT_LINE 3		/* log2, of granules */
+#define GRANULE_BITS 3		/* log2: the runtime keeps an owner for each 8 bytes */
+#define PAGE_BITS 12		/* log2 of granules: 32 KB of the program's memory, 8 KB here */
+#define MAX_PAGES (1u << 16)	/* bounds memory: 512 MB here */
+#define SHARED UINT16_MAX	/* in place of a toucher */
+#define MAX_THREAD 0x7000u	/* greater ids count as SHARED, as in the shadow (SHADOW_MAX_ID) */
+#define CUT_LINE_BITS 3		/* log2 of granules: 64 bytes */
 
-/* Hexadecimal ranges with commas between them, or `none`; false: damaged, or nothing is left that could be private. */
+/*
+ * Parses hexadecimal ranges with commas between them, or `none`. False: it is damaged, or it covers
+ * all lines.
+ */
 static bool read_cut(uint8_t *cut, const char *text)
 {
 	char *end;
@@ -23,7 +26,7 @@ static bool read_cut(uint8_t *cut, const char *text)
 	for (;; text = end + 1) {
 		uint64_t first = strtoull(text, &end, 16), last = *end == '-' ? strtoull(end + 1, &end, 16) : first;
 
-		if (end == text || first > last || last >= OWNERS_CUT_LINES || last - first == OWNERS_CUT_LINES - 1)
+		if (end == text || first > last || last >= SHARED_CUT_LINES || last - first == SHARED_CUT_LINES - 1)
 			return false;
 		for (; first <= last; first++)
 			cut[first / 8] |= (uint8_t)(1u << first % 8);
@@ -32,7 +35,7 @@ static bool read_cut(uint8_t *cut, const char *text)
 	}
 }
 
-bool owners_can(struct owners *o, const struct reader *r)
+bool shared_granules_usable(struct shared_granules *o, const struct reader *r)
 {
 	const char *lost = reader_meta(r, "lost_records", 0), *cut = reader_meta(r, "cut_lines", 0);
 
@@ -40,85 +43,90 @@ bool owners_can(struct owners *o, const struct reader *r)
 	       read_cut(o->cut, cut);
 }
 
-static bool is_cut(const struct owners *o, uint64_t granule)
+static bool is_cut(const struct shared_granules *o, uint64_t granule)
 {
-	uint64_t line = (granule >> CUT_LINE) % OWNERS_CUT_LINES;
+	uint64_t line = (granule >> CUT_LINE_BITS) % SHARED_CUT_LINES;
 
 	return o->cut[line / 8] >> line % 8 & 1;
 }
 
-static uint16_t *page_of(const struct owners *o, uint64_t granule)
+static uint16_t *page_of(const struct shared_granules *o, uint64_t granule)
 {
-	uint64_t *found = map_find(&o->pages, granule >> PAGE);
+	uint64_t *found = map_find(&o->pages, granule >> PAGE_BITS);
 
 	return found ? (uint16_t *)(uintptr_t)*found : NULL;
 }
 
-static uint16_t *page_put(struct owners *o, uint64_t granule)
+static uint16_t *page_put(struct shared_granules *o, uint64_t granule)
 {
 	uint16_t *page = page_of(o, granule);
 
-	if (!page && map_count(&o->pages) < PAGES) {
-		page = xcalloc(1u << PAGE, sizeof(*page));
-		*map_put(&o->pages, granule >> PAGE, NULL) = (uintptr_t)page;
+	if (!page && map_count(&o->pages) < MAX_PAGES) {
+		page = xcalloc(1u << PAGE_BITS, sizeof(*page));
+		*map_put(&o->pages, granule >> PAGE_BITS, NULL) = (uintptr_t)page;
 	}
 	return page;
 }
 
 static uint64_t last_granule(uint64_t addr, uint64_t size)
 {
-	return (addr + (size ? size : 1) - 1) >> GRANULE;
+	return (addr + (size ? size : 1) - 1) >> GRANULE_BITS;
 }
 
-static uint16_t who(uint32_t thread)
+/* The thread as the toucher of a granule. */
+static uint16_t owner_of(uint32_t thread)
 {
-	return thread < THREADS ? (uint16_t)(thread + 1) : MANY;
+	return thread < MAX_THREAD ? (uint16_t)(thread + 1) : SHARED;
 }
 
-static void touch(struct owners *o, const struct event *ev)
+static void touch(struct shared_granules *o, const struct event *ev)
 {
-	uint16_t toucher = who(ev->thread);
+	uint16_t toucher = owner_of(ev->thread);
 
-	for (uint64_t g = ev->addr >> GRANULE; g <= last_granule(ev->addr, ev->size); g++) {
+	for (uint64_t g = ev->addr >> GRANULE_BITS; g <= last_granule(ev->addr, ev->size); g++) {
 		uint16_t *page = page_put(o, g), *owner;
 
 		if (!page)
-			return;		/* nothing of it will ever be private */
-		owner = &page[g & ((1u << PAGE) - 1)];
-		*owner = (*owner == 0 || *owner == toucher) && !is_cut(o, g) ? toucher : MANY;
+			return;		/* granules without a page count as shared */
+		owner = &page[g & ((1u << PAGE_BITS) - 1)];
+		*owner = (*owner == 0 || *owner == toucher) && !is_cut(o, g) ? toucher : SHARED;
 	}
 }
 
+/* A range of granules that a thread freed. */
 struct freed {
-	uint64_t first, last;	/* granules */
-	uint16_t by;
+	uint64_t first, last;
+	uint16_t by;		/* owner_of() the thread */
 };
 
-/* What of it is in one page. */
+/* Handles the granules of the range that lie in one page. */
 static void free_in_page(void *ctx, uint64_t number, uint64_t page)
 {
 	const struct freed *f = ctx;
-	uint64_t g = number << PAGE, end = (number + 1) << PAGE;
+	uint64_t g = number << PAGE_BITS, end = (number + 1) << PAGE_BITS;
 	uint16_t *owners = (uint16_t *)(uintptr_t)page;
 
 	for (g = g < f->first ? f->first : g; g < end && g <= f->last; g++) {
-		uint16_t *owner = &owners[g & ((1u << PAGE) - 1)];
+		uint16_t *owner = &owners[g & ((1u << PAGE_BITS) - 1)];
 
 		if (*owner && *owner != f->by)
-			*owner = MANY;
+			*owner = SHARED;
 	}
 }
 
-/* To free memory is as much as to write it, for those who touched it before. It may be more than any memory has. */
-static void touch_freed(struct owners *o, uint32_t thread, uint64_t addr, uint64_t size)
+/*
+ * Freeing memory conflicts with other threads' accesses to it, as a write would. The range may be
+ * larger than all pages together.
+ */
+static void touch_freed(struct shared_granules *o, uint32_t thread, uint64_t addr, uint64_t size)
 {
-	struct freed f = { addr >> GRANULE, last_granule(addr, size), who(thread) };
+	struct freed f = { addr >> GRANULE_BITS, last_granule(addr, size), owner_of(thread) };
 
-	if ((f.last >> PAGE) - (f.first >> PAGE) > map_count(&o->pages)) {
+	if ((f.last >> PAGE_BITS) - (f.first >> PAGE_BITS) > map_count(&o->pages)) {
 		map_each(&o->pages, free_in_page, &f);
 		return;
 	}
-	for (uint64_t n = f.first >> PAGE; n <= f.last >> PAGE; n++) {
+	for (uint64_t n = f.first >> PAGE_BITS; n <= f.last >> PAGE_BITS; n++) {
 		uint64_t *page = map_find(&o->pages, n);
 
 		if (page)
@@ -126,7 +134,7 @@ static void touch_freed(struct owners *o, uint32_t thread, uint64_t addr, uint64
 	}
 }
 
-static void note(struct owners *o, const struct event *ev)
+static void add_event(struct shared_granules *o, const struct event *ev)
 {
 	enum trace_class class = kind_class(ev->kind);
 	uint64_t *size;
@@ -143,22 +151,22 @@ static void note(struct owners *o, const struct event *ev)
 	}
 }
 
-int owners_read(struct owners *o, struct reader *r, struct err *err)
+int shared_granules_read(struct shared_granules *o, struct reader *r, struct err *err)
 {
 	struct event ev;
 	int got;
 
 	while ((got = reader_next(r, &ev, err)) > 0)
-		note(o, &ev);
+		add_event(o, &ev);
 	return got;
 }
 
-bool owners_shared(const struct owners *o, const struct event *ev)
+bool shared_granules_touched(const struct shared_granules *o, const struct event *ev)
 {
-	for (uint64_t g = ev->addr >> GRANULE; g <= last_granule(ev->addr, ev->size); g++) {
+	for (uint64_t g = ev->addr >> GRANULE_BITS; g <= last_granule(ev->addr, ev->size); g++) {
 		const uint16_t *page = page_of(o, g);
 
-		if (!page || page[g & ((1u << PAGE) - 1)] == MANY)
+		if (!page || page[g & ((1u << PAGE_BITS) - 1)] == SHARED)
 			return true;
 	}
 	return false;
@@ -171,7 +179,7 @@ static void free_page(void *ctx, uint64_t number, uint64_t page)
 	free((void *)(uintptr_t)page);
 }
 
-void owners_free(struct owners *o)
+void shared_granules_free(struct shared_granules *o)
 {
 	map_each(&o->pages, free_page, NULL);
 	map_free(&o->pages);

@@ -1,7 +1,9 @@
 /*
- * Which memory of a trace two threads touched, by granules of 8 bytes, so that what the runtime kept of private
- * memory can be told from what it kept because it was shared. Says "shared" where it does not know: beyond
- * some amount of memory, and in lines of 64 bytes where a touch may have come after one that is not in the trace.
+ * Finds the memory of a trace that two threads touched, by granules of 8 bytes.
+ *
+ * The runtime also keeps some accesses to private memory, whose sites should not be listed as
+ * touching shared memory. The answer is "shared" where it is not known: beyond MAX_PAGES of
+ * memory, and in cache lines in which accesses may be missing from the trace.
  */
 #ifndef TRACE_SITES_SHARED_GRANULES_H
 #define TRACE_SITES_SHARED_GRANULES_H
@@ -13,24 +15,27 @@
 #include "base/map.h"
 #include "trace/read/reader.h"
 
-#define OWNERS_CUT_LINES (1u << 18)
+#define SHARED_CUT_LINES (1u << 18)	/* cache lines go by the low 18 bits of their numbers */
 
-/* All zero is ready for owners_can. */
-struct owners {
-	struct map pages;	/* number of the page to uint16_t *: of each granule who, 0 nobody */
-	struct map blocks;	/* of the heap: start to size */
-	uint8_t cut[OWNERS_CUT_LINES / 8];	/* by the low bits of their numbers: bits of those with memory whose history was cut */
+/* All zero is ready for shared_granules_usable(). */
+struct shared_granules {
+	struct map pages;	/* page number to uint16_t *: each granule's toucher, or 0 */
+	struct map blocks;	/* heap blocks: address to size */
+	uint8_t cut[SHARED_CUT_LINES / 8];	/* a bit for each line with a cut early history */
 };
 
-/* Whether the trace tells anything private: it has all accesses to shared memory, but for those in the lines of its key `cut_lines`. */
-bool owners_can(struct owners *o, const struct reader *r);
+/*
+ * Whether the trace can show that memory is private: it must have all accesses to shared memory,
+ * except for those to the lines of its key `cut_lines`, which this reads.
+ */
+bool shared_granules_usable(struct shared_granules *o, const struct reader *r);
 
-/* Reads all events, after owners_can; the reader stands at the end. */
-int owners_read(struct owners *o, struct reader *r, struct err *err);
+/* Reads all events, after shared_granules_usable(); leaves the reader at the end. */
+int shared_granules_read(struct shared_granules *o, struct reader *r, struct err *err);
 
-/* An access of the trace: whether another thread touched some of that memory, too, or freed it. */
-bool owners_shared(const struct owners *o, const struct event *ev);
+/* Whether another thread touched some of the memory of an access in the trace, too, or freed it. */
+bool shared_granules_touched(const struct shared_granules *o, const struct event *ev);
 
-void owners_free(struct owners *o);
+void shared_granules_free(struct shared_granules *o);
 
 #endif

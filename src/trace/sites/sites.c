@@ -17,12 +17,13 @@
 #include "trace/sites/shared_granules.h"
 #include "trace/write/outfile.h"
 
-#define GRANULE 3	/* log2: the runtime tells owners apart by 8 bytes */
+#define GRANULE_BITS 3	/* log2: the runtime keeps an owner for each 8 bytes */
 
+/* Adds the sites of a trace to a list. */
 struct collector {
 	struct sites *sites;
 	const struct reader_info *info;
-	const struct cold *cold;
+	const struct rarely_touched *rare;
 };
 
 static void add_line(struct sites *s, const struct sitelist_line *line)
@@ -44,13 +45,13 @@ static bool has_id(const struct reader_module *m)
 }
 
 /*
- * Two modules may have been at the same address one after the other: the site
- * is listed for both, since one too many costs little and one too few an access.
+ * Adds a line for a pc. Two modules may have been mapped at the address one after the other: the
+ * site is listed for both, since a needless site costs little and a missing one loses accesses.
  */
 static void add_pc(void *ctx, uint64_t pc, uint64_t value)
 {
 	struct collector *c = ctx;
-	bool found = false, shares = cold_is(c->cold, pc);
+	bool found = false, shares = rarely_touched_has(c->rare, pc);
 
 	(void)value;
 	for (size_t i = 0; i < c->info->module_count; i++) {
@@ -76,13 +77,13 @@ struct span {
 	uint64_t low, high;
 };
 
-/* Memory that was some thread's stack. */
+/* Memory that was some thread's stack, and what other threads touched of it. */
 struct stacks {
-	struct span *spans;	/* ascending, apart from each other */
+	struct span *spans;	/* ascending, disjoint */
 	size_t count;
-	struct map strangers;	/* granules in them that a thread touched in another's stack */
-	const struct owners *owners;	/* of other memory; NULL: not known, all in the trace counts as shared */
-	bool own_seen;
+	struct map foreign;	/* granules of stacks that another thread touched */
+	const struct shared_granules *shared;	/* for other memory; NULL: all counts as shared */
+	bool own_seen;		/* a thread touched its own stack */
 };
 
 static int compare_spans(const void *pa, const void *pb)
@@ -113,8 +114,8 @@ static void find_stacks(struct stacks *k, const struct reader_info *info)
 	k->count = kept;
 }
 
-/* Puts what the access touches of any stack into `strangers`. */
-static void note_stranger(struct stacks *k, const struct event *ev)
+/* Adds the granules of stacks that the access touches to k->foreign. */
+static void add_foreign(struct stacks *k, const struct event *ev)
 {
 	uint64_t last = ev->addr + (ev->size ? ev->size : 1) - 1;
 	size_t low = 0, high = k->count;
@@ -132,15 +133,15 @@ static void note_stranger(struct stacks *k, const struct event *ev)
 		uint64_t from = ev->addr > s->low ? ev->addr : s->low;
 		uint64_t to = last < s->high ? last : s->high - 1;
 
-		for (uint64_t g = from >> GRANULE; g <= to >> GRANULE; g++)
-			map_put(&k->strangers, g, NULL);
+		for (uint64_t g = from >> GRANULE_BITS; g <= to >> GRANULE_BITS; g++)
+			map_put(&k->foreign, g, NULL);
 	}
 }
 
-static bool met_stranger(const struct stacks *k, const struct event *ev)
+static bool touches_foreign(const struct stacks *k, const struct event *ev)
 {
-	for (uint64_t g = ev->addr >> GRANULE; g <= (ev->addr + ev->size - 1) >> GRANULE; g++)
-		if (map_find(&k->strangers, g))
+	for (uint64_t g = ev->addr >> GRANULE_BITS; g <= (ev->addr + ev->size - 1) >> GRANULE_BITS; g++)
+		if (map_find(&k->foreign, g))
 			return true;
 	return false;
 }
@@ -159,21 +160,23 @@ static bool is_access(const struct event *ev)
 	return class == TRACE_CLASS_ACCESS || (class == TRACE_CLASS_ATOMIC && ev->addr);
 }
 
-/* An access outside of the thread's stack. */
-static bool met_others(const struct stacks *k, const struct event *ev)
+/* Whether an access outside of its thread's stack may be to shared memory. */
+static bool may_be_shared(const struct stacks *k, const struct event *ev)
 {
-	return !k->owners || owners_shared(k->owners, ev);
+	return !k->shared || shared_granules_touched(k->shared, ev);
 }
 
 /*
- * The filter keeps what it cannot tell apart: the stack of a thread that has
- * ended is the next one's, and so looks shared. Nothing is, though, where every
- * thread was in its own stack. First time: all other accesses, and where strangers
- * were; second: own stacks where one was. It also keeps what it would take too long to
- * tell apart: a few accesses to private memory among many to shared memory, whose places
- * would be on in all of the next run.
+ * Collects the pcs of accesses to shared memory in two passes.
+ *
+ * The recording filter cannot distinguish stacks in the same memory: a thread's stack may reuse
+ * that of a thread that has ended, and then looks shared. The first pass collects the pcs of
+ * accesses outside of their thread's own stack, and the granules of stacks that other threads
+ * touch. The second pass collects accesses to the own stack that touch such granules. Accesses
+ * to private memory that the filter kept are left out with `shared_granules`: their sites would
+ * otherwise be switched on for all of the next run.
  */
-static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct cold *cold, bool second,
+static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct rarely_touched *rare, bool second,
 		    struct err *err)
 {
 	struct event ev;
@@ -187,50 +190,50 @@ static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct 
 		own = on_own_stack(r, &ev);
 		k->own_seen |= own;
 		if (!own && !second)
-			note_stranger(k, &ev);
+			add_foreign(k, &ev);
 		if (kind_class(ev.kind) == TRACE_CLASS_ACCESS && own == second &&
-		    (own ? met_stranger(k, &ev) : met_others(k, &ev)))
+		    (own ? touches_foreign(k, &ev) : may_be_shared(k, &ev)))
 			*map_put(pcs, ev.pc, NULL) = 1;
 		if (!own && !second && (ev.kind == TRACE_READ || ev.kind == TRACE_WRITE))
-			cold_add(cold, ev.pc, ev.addr, ev.size);
+			rarely_touched_add(rare, ev.pc, ev.addr, ev.size);
 	}
 	return got;
 }
 
 static int add_events(struct sites *s, struct reader *r, struct err *err)
 {
-	struct cold cold = { 0 };
-	struct collector c = { s, reader_info(r), &cold };
-	struct owners owners = { 0 };
+	struct rarely_touched rare = { 0 };
+	struct collector c = { s, reader_info(r), &rare };
+	struct shared_granules shared = { 0 };
 	struct stacks stacks = { 0 };
 	struct map pcs = { 0 };
 	int got = 0;
 
 	find_stacks(&stacks, c.info);
-	if (owners_can(&owners, r)) {
-		stacks.owners = &owners;
-		got = owners_read(&owners, r, err);
+	if (shared_granules_usable(&shared, r)) {
+		stacks.shared = &shared;
+		got = shared_granules_read(&shared, r, err);
 		got = got ? got : reader_rewind(r, err);
 	}
 	if (got == 0)
-		got = find_pcs(r, &stacks, &pcs, &cold, false, err);
-	if (got == 0 && stacks.own_seen && map_count(&stacks.strangers)) {
+		got = find_pcs(r, &stacks, &pcs, &rare, false, err);
+	if (got == 0 && stacks.own_seen && map_count(&stacks.foreign)) {
 		got = reader_rewind(r, err);
 		if (got == 0)
-			got = find_pcs(r, &stacks, &pcs, &cold, true, err);
+			got = find_pcs(r, &stacks, &pcs, &rare, true, err);
 	}
 	if (got == 0) {
 		for (size_t i = 0; i < c.info->module_count; i++)
 			if (has_id(&c.info->modules[i]))
 				add_module_line(s, &c.info->modules[i], (struct sitelist_line){ 0 });
 		if (!(c.info->header->flags & TRACE_UNFILTERED))
-			cold_end(&cold, count_of(r, "cut_records"));
+			rarely_touched_finish(&rare, count_of(r, "cut_records"));
 		map_each(&pcs, add_pc, &c);
 	}
-	owners_free(&owners);
-	map_free(&stacks.strangers);
+	shared_granules_free(&shared);
+	map_free(&stacks.foreign);
 	map_free(&pcs);
-	cold_free(&cold);
+	rarely_touched_free(&rare);
 	free(stacks.spans);
 	return got;
 }
@@ -257,7 +260,8 @@ static int add_list(struct sites *s, const char *path, const struct buf *text, s
 	enum sitelist_got got;
 
 	if (!sitelist_open(&in, (const char *)text->data, text->size))
-		return err_set(err, "%s: a list of sites of another version of snarl", path);
+		return err_set(err, "%s: a list of sites of another version of snarl; "
+				    "make it again from a trace", path);
 	while ((got = sitelist_next(&in)) == SITELIST_LINE)
 		add_line(s, &in.last);
 	if (got == SITELIST_BAD)
@@ -266,7 +270,7 @@ static int add_list(struct sites *s, const char *path, const struct buf *text, s
 	return 0;
 }
 
-/* All of a list; of anything else only its start. */
+/* Reads the whole file if it is a list, else only its beginning. */
 static int read_list(const char *path, struct buf *text, bool *list, struct err *err)
 {
 	size_t name = strlen(SITELIST_NAME);

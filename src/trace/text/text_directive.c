@@ -17,7 +17,7 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A copy with \xNN made bytes again; NULL if that is no such thing, or NUL. */
+/* Copies a word and replaces \xNN by the byte. NULL: a backslash without \xNN, or a NUL byte. */
 static char *unescape(struct token tok)
 {
 	char *text = xmalloc(tok.size + 1);
@@ -49,7 +49,7 @@ static char *unescape(struct token tok)
 	return text;
 }
 
-/* The rest of the line but for blanks around it. */
+/* The rest of the line without surrounding blanks. */
 static struct token rest_of(const char *at, const char *end)
 {
 	while (at < end && (*at == ' ' || *at == '\t'))
@@ -74,7 +74,7 @@ static int begin_line(struct text *t, const char *at, const char *end)
 		else if (text_is_key(tok, "pid", &v) && text_number(v, &pid) && pid <= UINT32_MAX)
 			t->header->pid = (uint32_t)pid;
 		else
-			return text_bad(t, "'begin' does not know", tok);
+			return text_bad(t, "'begin start=N unix=N pid=N [unfiltered]' does not accept", tok);
 	}
 	return 0;
 }
@@ -94,16 +94,16 @@ static int thread_line(struct text *t, const char *at, const char *end)
 		if (text_is_key(tok, "id", &v) && text_number(v, &id) && id && id <= UINT32_MAX) {
 			if (*name.text == '?' && catalog_name_split(name.text, name.size) == 0 &&
 			    strtoull(name.text + 1, NULL, 10) != id)
-				return text_bad(t, "must have its own number as id:", name);
+				return text_bad(t, "the id must be the number of", name);
 			if (known ? *known != id : text_thread_add(t, name, id) < 0)
-				return known ? text_bad(t, "has another id already:", name) : -1;
+				return known ? text_bad(t, "thread already has another id:", name) : -1;
 			known = strmap_find(&t->threads, name.text, name.size);
 		} else if (known && text_is_key(tok, "stack", &v) && text_range(v, &low, &high)) {
 			thread = catalog_find(t->catalog, (uint32_t)*known);
 			thread->stack_low = low;
 			thread->stack_high = high;
 		} else {
-			return text_bad(t, "'thread NAME id=N [stack=LOW-HIGH]' does not know", tok);
+			return text_bad(t, "'thread NAME id=N [stack=LOW-HIGH]' does not accept", tok);
 		}
 	}
 	return known ? 0 : text_thread(t, name, &id);
@@ -142,7 +142,7 @@ static int module_line(struct text *t, const char *at, const char *end)
 	}
 	free(text);
 	free(bytes);
-	return text ? 0 : text_bad(t, "a backslash must be \\x5c:", path);
+	return text ? 0 : text_bad(t, "a backslash must be written \\x5c:", path);
 }
 
 static int meta_line(struct text *t, const char *at, const char *end)
@@ -159,7 +159,7 @@ static int meta_line(struct text *t, const char *at, const char *end)
 		catalog_add_meta(t->catalog, k, v);
 	free(v);
 	free(k);
-	return k && v ? 0 : text_bad(t, "a backslash must be \\x5c:", value);
+	return k && v ? 0 : text_bad(t, "a backslash must be written \\x5c:", value);
 }
 
 int text_directive(struct text *t, struct token first, const char *at, const char *end)

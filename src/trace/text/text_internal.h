@@ -1,5 +1,5 @@
 /*
- * Between the files that read text traces.
+ * The parser of text traces: what text_read.c, text_directive.c and text_token.c share.
  */
 #ifndef TRACE_TEXT_TEXT_INTERNAL_H
 #define TRACE_TEXT_TEXT_INTERNAL_H
@@ -7,44 +7,52 @@
 #include "base/map.h"
 #include "trace/text/text.h"
 
+/* A word of the input, not terminated. */
 struct token {
 	const char *text;
 	size_t size;
 };
 
+/* A text trace being parsed. */
 struct text {
-	const char *data, *at, *end;
-	unsigned long line;
-	uint64_t time;
+	const char *data, *at, *end;	/* the input; the next line; its end */
+	unsigned long line;		/* number of the current line, from 1 */
+	uint64_t time;			/* of the last event */
 	struct catalog *catalog;
 	struct trace_header *header;
-	struct strmap threads, objects, labels;
-	uint32_t next_id;
+	struct strmap threads, objects, labels;	/* name to id, address, pc */
+	uint32_t next_id;		/* thread ids below are taken */
 	bool first_pass;
-	struct err *err;	/* of the first pass */
+	struct err *err;		/* set in the first pass only */
 };
 
-/* "line N: what 'token'"; returns -1. */
+/* Sets the error "line N: what 'token'" and returns -1. */
 int text_bad(struct text *t, const char *what, struct token tok);
 
-/* The next word before `end`, a remark or a comment; moves *at behind it. */
+/* Takes the next word at *at; false at `end` or at a comment (; or #). */
 bool text_token(const char **at, const char *end, struct token *tok);
 
 bool text_is(struct token tok, const char *word);
 
-/* True if tok is `key=…`; *value is the rest. */
+/* Whether tok is `key=` and a value, which *value then is. */
 bool text_is_key(struct token tok, const char *key, struct token *value);
 
-/* Decimal, or hexadecimal with 0x; a sign wraps around. */
+/* Parses a decimal or 0x hexadecimal number; a minus sign negates it modulo 2^64. */
 bool text_number(struct token tok, uint64_t *out);
-bool text_range(struct token tok, uint64_t *low, uint64_t *high);	/* low-high */
+
+/* Parses two numbers with a dash between them. */
+bool text_range(struct token tok, uint64_t *low, uint64_t *high);
+
+/* Whether a symbolic name may begin with c. */
 bool text_word_start(char c);
 
-/* The id of the thread named so: the one it has, or a new one. */
+/* Finds the id of the thread with that name, or adds one. */
 int text_thread(struct text *t, struct token name, uint64_t *id);
+
+/* Adds a thread with an id of its own; -1 if the id is taken. */
 int text_thread_add(struct text *t, struct token name, uint64_t id);
 
-/* A line that is no event: `first` and what follows. */
+/* Parses a line that is no event. `first` is its first word, *at what follows. */
 int text_directive(struct text *t, struct token first, const char *at, const char *end);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * Text to events, one line at a time. A first pass over the whole file finds
- * all errors and gives every symbolic name its number; the second, which
- * delivers, only looks them up.
+ * Text to events, line by line. The first pass over the whole file finds all errors and gives each
+ * symbolic name its address; the second pass delivers the events and only looks names up.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +11,14 @@
 #include "trace/text/text_internal.h"
 #include "trace/text/text_words.h"
 
-/* What a line has said so far. */
+/* An event line while it is parsed. */
 struct line {
 	struct event ev;
-	unsigned positional;
+	unsigned positional;	/* number of positional words so far */
 	bool has_time, has_arg, has_detail, has_size, has_order, has_stack;
 };
 
+/* The address of a symbolic name: base, base + step, and so on. */
 static uint64_t symbol(struct text *t, struct strmap *map, const char *kind, struct token name,
 		       uint64_t base, uint64_t step)
 {
@@ -37,7 +37,7 @@ static uint64_t symbol(struct text *t, struct strmap *map, const char *kind, str
 	return *value;
 }
 
-/* A number, `name` or `name+offset`. */
+/* Parses a number, `name` or `name+offset`. */
 static int object(struct text *t, struct token tok, uint64_t *out)
 {
 	const char *plus = memchr(tok.text, '+', tok.size);
@@ -60,7 +60,7 @@ static int address(struct text *t, struct token tok, uint64_t *out)
 	return *out > TRACE_ADDR_MASK ? text_bad(t, "an address has at most 48 bits:", tok) : 0;
 }
 
-/* `object[:size]` of an access. */
+/* Parses `object[:size]` of an access. */
 static int location(struct text *t, struct line *l, struct token tok)
 {
 	const char *colon = memchr(tok.text, ':', tok.size);
@@ -91,7 +91,7 @@ static int argument(struct text *t, struct line *l, struct token tok)
 	int kind;
 
 	if (l->has_arg || !kind_extra(l->ev.kind))
-		return text_bad(t, "one word too many:", tok);
+		return text_bad(t, "unexpected word:", tok);
 	l->has_arg = true;
 	if (text_arg_form(l->ev.kind) == TEXT_ARG_KIND && (kind = kind_find(tok.text, tok.size)) >= 0) {
 		l->ev.arg = (uint64_t)kind;
@@ -107,7 +107,7 @@ static int thread_argument(struct text *t, struct line *l, struct token tok)
 	l->has_arg = true;
 	if (*tok.text == '?' && !strmap_find(&t->threads, tok.text, tok.size) &&
 	    text_number(rest, &l->ev.arg))
-		return 0;	/* told of, but not in the trace */
+		return 0;	/* a thread that has no events in the trace */
 	return text_thread(t, tok, &l->ev.arg);
 }
 
@@ -122,7 +122,7 @@ static int positional(struct text *t, struct line *l, struct token tok)
 	} else if (kind == TRACE_CALL_ENTER || kind == TRACE_CALL_LEAVE) {
 		call = n ? 0 : call_find(tok.text, tok.size);
 		if (call < 0)
-			return text_bad(t, "not a call that snarl knows:", tok);
+			return text_bad(t, "unknown call:", tok);
 		if (n == 0) {
 			if (!l->has_detail)
 				l->ev.detail |= (uint8_t)call;
@@ -140,7 +140,7 @@ static int positional(struct text *t, struct line *l, struct token tok)
 static int site(struct text *t, struct line *l, struct token tok)
 {
 	if (!tok.size)
-		return text_bad(t, "no place after", (struct token){ "@", 1 });
+		return text_bad(t, "a pc or label must follow", (struct token){ "@", 1 });
 	if (tok.text[0] >= '0' && tok.text[0] <= '9') {
 		if (!text_number(tok, &l->ev.pc) || l->ev.pc > TRACE_ADDR_MASK)
 			return text_bad(t, "not a pc (a label must not begin with a digit):", tok);
@@ -181,7 +181,7 @@ static bool detail_word(struct line *l, struct token tok)
 	return false;
 }
 
-/* 1 if it was `key=value` and is done. */
+/* Parses `key=value`. Returns 1, 0 if the word is no such pair, or -1. */
 static int key_value(struct text *t, struct line *l, struct token tok)
 {
 	struct token v;
@@ -232,6 +232,7 @@ static int field(struct text *t, struct line *l, struct token tok)
 	return detail_word(l, tok) ? 0 : positional(t, l, tok);
 }
 
+/* Fills in defaults: sequentially consistent atomics, 4 bytes, the thread's parent. */
 static void complete(struct text *t, struct line *l)
 {
 	struct event *ev = &l->ev;
@@ -256,7 +257,7 @@ static void complete(struct text *t, struct line *l)
 	}
 }
 
-/* `first` is the thread; the rest of the line is at *at. */
+/* Parses an event line. `first` is the thread, `at` the rest of the line. */
 static int event_line(struct text *t, struct token first, const char *at, const char *end,
 		      struct event *out)
 {
@@ -269,10 +270,10 @@ static int event_line(struct text *t, struct token first, const char *at, const 
 		return -1;
 	l.ev.thread = (uint32_t)id;
 	if (!text_token(&at, end, &tok))
-		return text_bad(t, "no event after thread", first);
+		return text_bad(t, "an event kind must follow thread", first);
 	kind = kind_find(tok.text, tok.size);
 	if (kind <= TRACE_STAMP || kind == TRACE_LOOP || kind == TRACE_BUNCH)
-		return text_bad(t, "no such event:", tok);
+		return text_bad(t, "not an event kind:", tok);
 	l.ev.kind = (uint16_t)kind;
 	while (text_token(&at, end, &tok))
 		if (field(t, &l, tok) < 0)
@@ -288,7 +289,7 @@ static int event_line(struct text *t, struct token first, const char *at, const 
 	return 0;
 }
 
-/* 1 and an event, 0 at the end, -1. */
+/* Parses lines up to the next event. Returns 1, 0 at the end, or -1. */
 static int next_line(struct text *t, struct event *ev)
 {
 	while (t->at < t->end) {
@@ -302,7 +303,7 @@ static int next_line(struct text *t, struct event *ev)
 		if (!text_token(&at, end, &first))
 			continue;
 		if (t->line == 1)
-			continue;	/* text_open looked at it */
+			continue;	/* check_first_line() parsed it */
 		if (!text_word_start(*first.text)) {
 			got = event_line(t, first, at, end, ev);
 			return got < 0 ? -1 : 1;
@@ -328,12 +329,12 @@ static int check_first_line(struct text *t)
 		return err_set(t->err, "line 1: a text trace begins with '" TEXT_MAGIC " %u'",
 			       TEXT_VERSION);
 	if (v > TEXT_VERSION)
-		return err_set(t->err, "made by a newer snarl (text format %llu, this one reads %u)",
+		return err_set(t->err, "made by a newer snarl (text format %llu, this one reads %u): update snarl",
 			       (unsigned long long)v, TEXT_VERSION);
 	return 0;
 }
 
-/* Threads may be named before their parents; a parent nobody mentions is added. */
+/* Sets each thread's parent and ordinal from its name, and adds parents without lines. */
 static int find_parents(struct text *t)
 {
 	for (size_t i = 0; i < t->catalog->thread_count; i++) {

@@ -1,5 +1,6 @@
 /*
- * Text traces, as readers give them.
+ * The reader functions for text traces: events from the parser, with function calls in canonical
+ * form (read/frames.h).
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,9 +31,10 @@ static void count_event(struct reader *r, uint32_t thread)
 		t->events++;
 }
 
+/* Returns 1 and the next event, pending function entries first; 0 at the end. */
 static int next_event(struct reader *r, struct event *ev)
 {
-	const struct trace_record *told;
+	const struct trace_record *entry;
 	struct frames *f;
 
 	while (!r->holding) {
@@ -47,14 +49,14 @@ static int next_event(struct reader *r, struct event *ev)
 	}
 	f = text_frames(r, r->held.thread);
 	count_event(r, r->held.thread);
-	told = frames_tell(f, &ev->depth);
-	if (told) {
-		stream_event(ev, r->held.thread, told, 1);
+	entry = frames_deliver(f, &ev->depth);
+	if (entry) {
+		stream_event(ev, r->held.thread, entry, 1);
 		ev->time = r->held.time;
 		return 1;
 	}
 	*ev = r->held;
-	ev->depth = frames_pass(f, ev->kind, ev->arg);
+	ev->depth = frames_apply(f, ev->kind, ev->arg);
 	r->holding = false;
 	return 1;
 }

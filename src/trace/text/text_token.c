@@ -96,7 +96,7 @@ int text_thread_add(struct text *t, struct token name, uint64_t id)
 	return 0;
 }
 
-/* Its id: the one it has, else the number of "?7", else the first free one. */
+/* A new thread gets the number in a name like "?7", else the first free id. */
 int text_thread(struct text *t, struct token name, uint64_t *id)
 {
 	uint64_t *known = strmap_find(&t->threads, name.text, name.size), parent;
@@ -112,10 +112,10 @@ int text_thread(struct text *t, struct token name, uint64_t *id)
 	if (last == 0 && *name.text == '?') {
 		text_number((struct token){ name.text + 1, name.size - 1 }, id);
 		if (*id == 0)
-			return text_bad(t, "no thread has this number:", name);
+			return text_bad(t, "thread numbers begin at 1:", name);
 		return text_thread_add(t, name, *id);
 	}
-	/* Parents first, so that main is 1 whoever is mentioned first. */
+	/* Parents first, so that main has id 1 even if a child is mentioned before it. */
 	if (last > 0 && text_thread(t, (struct token){ name.text, (size_t)last - 1 }, &parent) < 0)
 		return -1;
 	while (catalog_find(t->catalog, t->next_id))

@@ -1,6 +1,6 @@
 /*
- * Events to text. What is written here textread.c reads back to the same event:
- * words are used only where they say all there is to say, numbers otherwise.
+ * Events to text, which text_read.c reads back to the same event. A field is written as a word only
+ * if the word stands for its exact value, otherwise as a number.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "trace/text/text.h"
 #include "trace/text/text_words.h"
 
-/* Bytes that would end or split the field become \xNN. */
+/* Appends text; bytes that would end or split the field become \xNN. */
 static void add_escaped(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -59,7 +59,7 @@ void text_format_head(struct buf *out, const struct reader *r)
 		add_module(out, &info->modules[i]);
 	for (size_t i = 0; reader_meta_at(r, i, &key, &value); i++) {
 		if (!strncmp(key, "thread:", 7))
-			continue;	/* said above */
+			continue;	/* written as thread lines */
 		buf_add_text(out, "meta ");
 		add_escaped(out, key);
 		buf_add_char(out, ' ');
@@ -132,7 +132,7 @@ static void add_arg(struct buf *out, const struct reader *r, const struct event 
 		return;
 	}
 	case TEXT_ARG_THREAD:
-		return;		/* it came before the object */
+		return;		/* text_format() has written it before the object */
 	case TEXT_ARG_KIND:
 		kind = ev->arg < TRACE_KIND_COUNT ? kind_name((unsigned)ev->arg) : NULL;
 		buf_add_text(out, ev->addr ? " " : " arg=");

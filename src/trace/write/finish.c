@@ -14,16 +14,21 @@
 #include "trace/write/finish.h"
 #include "trace/write/live.h"
 #include "trace/write/outfile.h"
-#include "trace/write/zstd.h"
+#include "trace/write/compress.h"
 
-/* Where a chunk comes from; of two with the same number the first in this order counts. */
-enum source { FROM_FILE, FROM_STASH, FROM_RING, FROM_RING_TAIL };
+/* Where a chunk comes from. Of two chunks with the same seq, the first in this order is used. */
+enum source {
+	FROM_FILE,
+	FROM_STASH,		/* or the outbox: a whole chunk */
+	FROM_RING,		/* records to be encoded, and BLOCKED */
+	FROM_BLOCKED,		/* BLOCKED alone: the ring's records are in another chunk */
+};
 
 struct piece {
 	uint32_t thread;
 	enum source source;
 	uint64_t seq;
-	uint64_t at;		/* offset in file or live memory, or the slot */
+	uint64_t at;		/* offset in file or live memory; for a ring the slot's index */
 };
 
 struct finish {
@@ -32,8 +37,8 @@ struct finish {
 	bool has_live;
 	struct piece *pieces;
 	size_t count, capacity;
-	struct buf counters;	/* META payload */
-	struct trace_record *records;	/* a ring and what is added to it */
+	struct buf counters;	/* payload of a META chunk */
+	struct trace_record *records;	/* of one ring, and BLOCKED */
 	struct finish_stats stats;
 };
 
@@ -57,6 +62,7 @@ static int compare_pieces(const void *pa, const void *pb)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
+/* Sorts the pieces and removes those with the seq of an earlier one. */
 static void sort_pieces(struct finish *f)
 {
 	size_t kept = 0;
@@ -73,8 +79,8 @@ static void sort_pieces(struct finish *f)
 	f->count = kept;
 }
 
-/* Among the first `count`, which are sorted. */
-static bool have(const struct finish *f, size_t count, uint32_t thread, uint64_t seq)
+/* Whether a chunk is among the first `count` pieces, which are sorted. */
+static bool has_piece(const struct finish *f, size_t count, uint32_t thread, uint64_t seq)
 {
 	size_t low = 0, high = count;
 
@@ -90,6 +96,7 @@ static bool have(const struct finish *f, size_t count, uint32_t thread, uint64_t
 	return low < count && f->pieces[low].thread == thread && f->pieces[low].seq == seq;
 }
 
+/* Adds a piece for each ring that is not in a chunk yet, or whose thread is blocked. */
 static void collect_rings(struct finish *f)
 {
 	size_t sorted = f->count;
@@ -101,11 +108,11 @@ static void collect_rings(struct finish *f)
 
 		if (!slot->thread)
 			continue;
-		written = have(f, sorted, slot->thread, slot->seq);
+		written = has_piece(f, sorted, slot->thread, slot->seq);
 		if (!written && (live_ring(&f->live, i, f->records, &time) || slot->waiting_in))
 			add_piece(f, FROM_RING, slot->thread, slot->seq, i);
 		else if (written && slot->waiting_in)
-			add_piece(f, FROM_RING_TAIL, slot->thread, slot->seq + 1, i);
+			add_piece(f, FROM_BLOCKED, slot->thread, slot->seq + 1, i);
 	}
 	sort_pieces(f);
 }
@@ -124,7 +131,7 @@ static void collect(struct finish *f)
 	while (live_stash_next(&f->live, &position, &chunk, &offset))
 		add_piece(f, FROM_STASH, chunk.thread, chunk.seq, offset);
 	position = 0;
-	while (live_out_next(&f->live, &position, &chunk, &offset))
+	while (live_outbox_next(&f->live, &position, &chunk, &offset))
 		add_piece(f, FROM_STASH, chunk.thread, chunk.seq, offset);
 	sort_pieces(f);
 	collect_rings(f);
@@ -154,7 +161,7 @@ static void add_counter(struct finish *f, const char *key, uint64_t value)
 	buf_addf(&f->counters, "%c%" PRIu64 "%c", 0, value, 0);
 }
 
-/* What the runtime counted, unless its END chunk has told it already. */
+/* Collects the runtime's counters, except those that are keys of the trace already. */
 static void collect_counters(struct finish *f)
 {
 	const struct live_header *h = &f->live.header;
@@ -181,7 +188,7 @@ static size_t add_record(struct finish *f, size_t n, unsigned kind, uint64_t add
 	return n + 2;
 }
 
-/* Encodes what is in the ring, losses not told yet, and what the thread waits for. */
+/* Encodes the ring's records and, if the thread is blocked, an event that says in what. */
 static void encode_ring(struct finish *f, const struct piece *p, struct trace_chunk *chunk,
 			struct buf *payload)
 {
@@ -193,7 +200,7 @@ static void encode_ring(struct finish *f, const struct piece *p, struct trace_ch
 	size_t n;
 
 	n = live_ring(&f->live, p->at, f->records, &time);
-	if (p->source == FROM_RING_TAIL)
+	if (p->source == FROM_BLOCKED)
 		n = 0;
 	if (slot->waiting_in)
 		n = add_record(f, n, TRACE_BLOCKED, slot->waiting_for, slot->waiting_pc, time + 1,
@@ -203,7 +210,7 @@ static void encode_ring(struct finish *f, const struct piece *p, struct trace_ch
 	end = f->records + n;
 	*chunk = (struct trace_chunk){
 		.type = TRACE_CHUNK_EVENTS, .thread = p->thread, .count = (uint32_t)n,
-		.seq = p->seq, .time = p->source == FROM_RING_TAIL ? time : slot->time,
+		.seq = p->seq, .time = p->source == FROM_BLOCKED ? time : slot->time,
 	};
 	trace_coder_init(coder, chunk->time);
 	out = trace_encode(coder, out, in, end);
@@ -212,7 +219,7 @@ static void encode_ring(struct finish *f, const struct piece *p, struct trace_ch
 	free(coder);
 }
 
-/* Any piece as header and stored payload; false if it cannot be read any more. */
+/* Loads a piece as header and payload. False: it can no longer be read. */
 static bool load_piece(struct finish *f, const struct piece *p, struct trace_chunk *chunk,
 		       struct buf *payload)
 {
@@ -233,7 +240,7 @@ static bool load_piece(struct finish *f, const struct piece *p, struct trace_chu
 		payload->size = chunk->stored;
 		return true;
 	case FROM_RING:
-	case FROM_RING_TAIL: encode_ring(f, p, chunk, payload); return true;
+	case FROM_BLOCKED: encode_ring(f, p, chunk, payload); return true;
 	}
 	return false;
 }
@@ -250,7 +257,7 @@ static void write_header(struct outfile *out, const struct finish *f, unsigned m
 	outfile_write(out, &h, sizeof(h));
 }
 
-/* META and MODULE chunks, or the END chunks, as they are; how many. */
+/* Copies END chunks, or all others without events. Returns their number. */
 static uint64_t copy_others(struct outfile *out, struct finish *f, bool ends)
 {
 	uint64_t count = 0;
@@ -263,7 +270,7 @@ static uint64_t copy_others(struct outfile *out, struct finish *f, bool ends)
 			continue;
 		if (c.type == TRACE_CHUNK_META && c.stored > sizeof(INDEX_TRAILER) &&
 		    !strcmp(payload, INDEX_TRAILER))
-			continue;	/* of an earlier finish */
+			continue;	/* the trailer of an earlier finish */
 		outfile_write(out, f->idx.data + f->idx.others[i], sizeof(c) + c.stored);
 		count++;
 	}
@@ -292,9 +299,9 @@ static uint64_t event_bytes(const struct finish *f)
 
 static int write_final(struct finish *f, const char *path, struct err *err)
 {
-	bool compress = event_bytes(f) >= FINISH_COMPRESS_FROM;
+	bool compress = event_bytes(f) >= FINISH_COMPRESS_MIN;
 	struct trace_chunk chunk, trailer = { .type = TRACE_CHUNK_META };
-	struct squeeze squeeze = { 0 };
+	struct compressor compressor = { 0 };
 	struct buf payload = { 0 };
 	struct outfile out;
 	struct stat st;
@@ -315,7 +322,7 @@ static int write_final(struct finish *f, const char *path, struct err *err)
 		bytes = payload.data;
 		size = payload.size;
 		if (compress)
-			bytes = squeeze_chunk(&squeeze, &chunk, bytes, &size);
+			bytes = compressor_chunk(&compressor, &chunk, bytes, &size);
 		outfile_chunk(&out, &chunk, bytes, size);
 		chunks++;
 	}
@@ -329,7 +336,7 @@ static int write_final(struct finish *f, const char *path, struct err *err)
 	outfile_chunk(&out, &trailer, payload.data, payload.size);
 	f->stats.bytes_after = out.size;
 	buf_free(&payload);
-	squeeze_free(&squeeze);
+	compressor_free(&compressor);
 	return outfile_commit(&out, err);
 }
 
@@ -348,7 +355,7 @@ static int write_all(int fd, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* No room for a second file: add to the first what it lacks, or leave it as it was. */
+/* Appends to the trace what it lacks, for a disk without room for a copy. Undone if it fails. */
 static int append_in_place(struct finish *f, const char *path, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
@@ -433,13 +440,13 @@ static int open_both(struct finish *f, const char *path, const char *live_path, 
 				       path);
 		return index_scan(&f->idx, NULL, 0, options, err);
 	}
-	/* What is missing may be in the live memory: threads go on after the END chunk. */
+	/* Missing chunks may be in the live memory: threads run on after the END chunk. */
 	if (f->has_live)
 		options |= INDEX_LOSSY;
 	if (index_open(&f->idx, path, options, err) < 0)
 		return err_prefix(err, "'%s'", path);
 	f->stats.bytes_before = f->idx.size;
-	/* Finished before: it has all that is there, and BLOCKED is told once. */
+	/* Finished before: the trace has everything, and BLOCKED must not be added twice. */
 	if (f->has_live && f->idx.header.flags & TRACE_FINISHED) {
 		live_close(&f->live);
 		f->has_live = false;
@@ -450,13 +457,13 @@ static int open_both(struct finish *f, const char *path, const char *live_path, 
 int finish_trace(const char *trace_path, const char *live_path, struct finish_stats *stats,
 		 struct err *err)
 {
-	/* A symbolic link stays one: what it points to is replaced. */
+	/* If the path is a symbolic link, the file that it points to is replaced. */
 	char *real = realpath(trace_path, NULL);
 	const char *path = real ? real : trace_path;
 	struct finish f = { 0 };
 	int got;
 
-	/* LOST and BLOCKED may follow a full ring. */
+	/* BLOCKED, of two records, may follow a full ring. */
 	f.records = xcalloc(LIVE_RING_RECORDS + 4, sizeof(*f.records));
 	got = open_both(&f, path, live_path, err);
 	if (got == 0) {

@@ -11,7 +11,7 @@
 #include "trace/read/index.h"
 #include "trace/write/live.h"
 
-#define STASH_ALIGN 8u
+#define STASH_ALIGN 8u	/* bytes to which the runtime aligns chunks of the stash */
 
 bool live_read(const struct live *l, uint64_t offset, void *to, size_t size)
 {
@@ -76,7 +76,7 @@ void live_close(struct live *l)
 	close(l->fd);
 }
 
-/* Reads and checks one chunk of the stash; false if it is none. */
+/* Reads a chunk's header and checks all of it; false if there is no valid event chunk. */
 static bool stash_chunk(struct live *l, uint64_t offset, uint64_t room, struct trace_chunk *chunk)
 {
 	uint8_t *bytes;
@@ -93,7 +93,7 @@ static bool stash_chunk(struct live *l, uint64_t offset, uint64_t room, struct t
 	return good;
 }
 
-/* From here to the next place where a chunk may begin, or to `room`. */
+/* Number of bytes to the next possible chunk header, at most `room`. */
 static uint64_t skip_damage(const struct live *l, uint64_t offset, uint64_t room)
 {
 	uint32_t words[16384];
@@ -129,7 +129,7 @@ bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chu
 		*offset = h->stash + at;
 		if (room < sizeof(*chunk) || !live_read(l, *offset, chunk, sizeof(*chunk)) ||
 		    (chunk->magic == TRACE_CHUNK_MAGIC && chunk->type == 0)) {
-			*position += room;	/* a gap reaches to the end of the queue */
+			*position += room;	/* unused up to the end of the circular queue */
 			continue;
 		}
 		if (stash_chunk(l, *offset, room < to_head ? room : to_head, chunk)) {
@@ -143,7 +143,7 @@ bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chu
 	return false;
 }
 
-bool live_out_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset)
+bool live_outbox_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset)
 {
 	const struct live_header *h = &l->header;
 

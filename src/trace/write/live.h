@@ -1,7 +1,9 @@
 /*
- * What a process left in its live memory (abi/run_options.h). It may have been
- * killed at any moment or have written over it: nothing is believed unchecked.
- * Read with pread, since a mapping of a full tmpfs could kill the reader.
+ * Reads the live memory of a process that has ended (abi/live_memory.h).
+ *
+ * The process may have been killed at any instruction or may have overwritten the memory:
+ * everything is checked. It is read with pread(), because a page of a mapped tmpfs file that does
+ * not exist, on a full disk, would kill the reader with SIGBUS.
  */
 #ifndef TRACE_WRITE_LIVE_H
 #define TRACE_WRITE_LIVE_H
@@ -15,35 +17,36 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* An opened live memory. */
 struct live {
 	int fd;
 	uint64_t size;
 	struct live_header header;
-	struct live_slot *slots;	/* those that are in the file */
+	struct live_slot *slots;	/* copy; truncated if the file is */
 	size_t slot_count;
-	uint64_t damaged;		/* places that were not what they should be */
+	uint64_t damaged;		/* number of places that were not valid */
 };
 
-/* 1; 0 if the runtime never got to set it up; -1. Close in the first case. */
+/* Returns 1, or 0 if the runtime never initialised it, or -1. Close it only after 1. */
 int live_open(struct live *l, const char *path, struct err *err);
 void live_close(struct live *l);
 
 /*
- * Walks the stash: *position is where to look, from header.stash_tail. True and a
- * whole, checked chunk with its place in the file; false at the end.
+ * Finds the next valid chunk of the stash. *position is header.stash_tail at first and moves on;
+ * *offset is the chunk's in the file. Returns false at the end.
  */
 bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chunk,
 		     uint64_t *offset);
 
-/* The same for the outbox; *position begins at 0. */
-bool live_out_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset);
+/* Finds the next valid chunk of the outbox; *position is 0 at first. */
+bool live_outbox_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset);
 
-/* Bytes of the live memory; false if they are not all there. */
+/* Copies bytes of the live memory; false if some are not in the file. */
 bool live_read(const struct live *l, uint64_t offset, void *to, size_t size);
 
 /*
- * The whole events in a slot's ring; returns how many records, at most
- * LIVE_RING_RECORDS. *time is the last time told there, or the slot's.
+ * Copies the whole events of a slot's ring. Returns the number of records, at most
+ * LIVE_RING_RECORDS. *time is the last time among them, or the slot's if they have none.
  */
 size_t live_ring(struct live *l, size_t slot, struct trace_record *records, uint64_t *time);
 

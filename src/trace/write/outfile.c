@@ -9,7 +9,7 @@
 #include "trace/codec/codec.h"
 #include "trace/write/outfile.h"
 
-#define FLUSH_AT (1u << 20)
+#define FLUSH_AT (1u << 20)	/* bytes to collect before a write() */
 
 int outfile_open(struct outfile *o, const char *path, struct err *err)
 {
@@ -86,7 +86,7 @@ static void release(struct outfile *o)
 int outfile_commit(struct outfile *o, struct err *err)
 {
 	flush(o);
-	/* Some file systems tell of a full disk only here. */
+	/* Some file systems report a full disk only here. */
 	if (close(o->fd) < 0 && !o->error)
 		o->error = errno;
 	o->fd = -1;

@@ -1,6 +1,6 @@
 /*
- * A file that appears whole or not at all: written beside its place under
- * another name, then renamed. Failures are kept and told at the end.
+ * A file that appears whole or not at all: written under a temporary name in the same folder,
+ * then renamed. The first failure is remembered and reported by outfile_commit().
  */
 #ifndef TRACE_WRITE_OUTFILE_H
 #define TRACE_WRITE_OUTFILE_H
@@ -12,26 +12,32 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* A file being written. */
 struct outfile {
 	char *path, *temporary;
 	int fd;
 	int error;		/* errno of the first failure */
-	uint64_t size;		/* written so far */
-	struct buf pending;
+	uint64_t size;		/* bytes appended so far */
+	struct buf pending;	/* bytes not written yet */
 };
 
+/* Creates the temporary file. Returns -1 and sets *err if it cannot. */
 int outfile_open(struct outfile *o, const char *path, struct err *err);
+
+/* Appends bytes. */
 void outfile_write(struct outfile *o, const void *data, size_t size);
 
-/* Over what was written before; not counted. */
+/* Overwrites bytes that were appended before. */
 void outfile_patch(struct outfile *o, uint64_t offset, const void *data, size_t size);
 
-/* A chunk: fills magic and checks (and the sizes, unless TRACE_CHUNK_ZSTD is set). */
+/* Appends a chunk. Sets its magic, `stored` and check sums, and `size` unless it is compressed. */
 void outfile_chunk(struct outfile *o, struct trace_chunk *chunk, const void *payload,
 		   size_t stored);
 
-/* Renames it into place, or removes it and says why. Closes either way. */
+/* Renames the file into place or, if anything failed, removes it and sets *err. Closes it. */
 int outfile_commit(struct outfile *o, struct err *err);
+
+/* Removes the file and closes it. */
 void outfile_abort(struct outfile *o);
 
 #endif

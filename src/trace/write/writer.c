@@ -9,18 +9,18 @@
 #include "trace/read/index.h"
 #include "trace/write/outfile.h"
 #include "trace/write/writer.h"
-#include "trace/write/zstd.h"
+#include "trace/write/compress.h"
 
-#define CHUNK_RECORDS 8192u
-#define STAMP_EVERY 256u	/* records, without total order */
+#define CHUNK_RECORDS 8192u	/* most records of a chunk, as the runtime's rings have */
+#define STAMP_EVERY 256u	/* records without a time before a STAMP, without total order */
 
 struct writer_thread {
 	uint32_t id;
 	uint64_t seq;
-	uint64_t chunk_time;	/* where the open chunk begins */
+	uint64_t chunk_time;	/* of the open chunk's header */
 	uint64_t time;		/* of the last event or stamp */
 	uint32_t count;		/* records in the open chunk */
-	uint32_t since_stamp;
+	uint32_t since_stamp;	/* records since the last recorded time */
 	struct buf payload;
 	struct trace_coder *coder;
 };
@@ -29,9 +29,9 @@ struct writer {
 	struct outfile out;
 	struct trace_header header;
 	struct buf metas;
-	struct squeeze squeeze;
+	struct compressor compressor;
 	bool zstd;
-	struct map by_id;	/* index + 1 */
+	struct map by_id;	/* thread id to index plus 1 */
 	struct writer_thread *threads;
 	size_t count, capacity;
 };
@@ -130,7 +130,7 @@ static void flush(struct writer *w, struct writer_thread *t)
 			  t->payload.data);
 	payload = t->payload.data;
 	if (w->zstd)
-		payload = squeeze_chunk(&w->squeeze, &chunk, payload, &stored);
+		payload = compressor_chunk(&w->compressor, &chunk, payload, &stored);
 	outfile_chunk(&w->out, &chunk, payload, stored);
 	t->seq++;
 	t->count = 0;
@@ -146,7 +146,10 @@ static void put(struct writer_thread *t, const struct trace_record *records, uns
 	t->count += count;
 }
 
-/* An event without a time of its own is one later than what was before it. */
+/*
+ * Writes a STAMP before an event without a recorded time, if needed: in total order a reader takes
+ * it to be one later than the event before it.
+ */
 static void put_stamp(struct writer *w, struct writer_thread *t, const struct event *ev)
 {
 	struct trace_record stamp = { ev->time, TRACE_SITE(TRACE_STAMP, 0, 0) };
@@ -199,7 +202,7 @@ static void free_writer(struct writer *w)
 	free(w->threads);
 	map_free(&w->by_id);
 	buf_free(&w->metas);
-	squeeze_free(&w->squeeze);
+	compressor_free(&w->compressor);
 	free(w);
 }
 

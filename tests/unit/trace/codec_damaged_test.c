@@ -1,6 +1,6 @@
 /*
- * Chunks with bytes that are not as they were written: read one record at a time, which checks each
- * length, and many at a time, they give the same records, or are refused both ways.
+ * Damaged chunks: trace_decode(), which checks each length, and trace_decode_many() give the same
+ * records, or both refuse the chunk.
  */
 #include "trace_util.h"
 
@@ -15,7 +15,7 @@ static uint64_t next_random(void)
 	return seed >> 33;
 }
 
-/* A few sites of any kind, some in loops. */
+/* Random records of a few sites and all kinds, some in loops. */
 static size_t make(struct trace_record *out)
 {
 	unsigned sites = 1 + (unsigned)next_random() % 12;
@@ -34,7 +34,7 @@ static size_t make(struct trace_record *out)
 	return n;
 }
 
-/* So many records; MOST + 1: refused. */
+/* Returns the number of records, or MOST + 1 if the bytes were refused. */
 static size_t read_singly(const uint8_t *bytes, size_t size, struct trace_record *out)
 {
 	static struct trace_coder coder;

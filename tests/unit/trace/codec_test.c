@@ -1,6 +1,6 @@
 /*
- * The codec: everything that goes in comes out, for records of every kind and
- * for sequences that make the predictor right, wrong and confused.
+ * The codec: decoding returns what was encoded, for records of every kind and for sequences with
+ * hits, misses and slots that sites take from each other.
  */
 #include "trace_util.h"
 
@@ -14,7 +14,7 @@ static uint64_t next_random(void)
 	return seed >> 24 ^ seed << 40;
 }
 
-/* The same, many at a time into arrays of odd sizes. */
+/* Decodes many records at a time, into arrays of odd sizes. */
 static void check_many(struct trace_coder *coder, const uint8_t *bytes, size_t size,
 		       const struct trace_record *in, size_t n, uint64_t time)
 {
@@ -100,7 +100,26 @@ static void test_boundaries(void **state)
 	check_round_trip(in, n, ~0ull);
 }
 
-/* A loop over two arrays is foretold almost entirely. */
+/* The example at the top of codec.h. */
+static void test_header_example(void **state)
+{
+	static const uint8_t expected[] = {
+		0x0b, 0x69, 0, 0x00, 0x10, 0, 0, 0, 0, 0, 0, 0x01, 0x04, 0, 0, 0, 0, 0x03, 0x02,
+		0x0a, 0x69, 0x08, 0x10,
+		0x0c,
+		0x19,
+	};
+	struct trace_record in[4];
+	uint8_t out[4 * TRACE_RECORD_MAX + TRACE_SLACK];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		in[i] = (struct trace_record){ 0x1000 + 8 * i, 0x0203000000000401 };
+	assert_int_equal(raw_encode(out, 0, in, 4), sizeof(expected));
+	assert_memory_equal(out, expected, sizeof(expected));
+}
+
+/* A loop over two arrays is predicted almost entirely. */
 static void test_loops_cost_nothing(void **state)
 {
 	static struct trace_record in[8192];
@@ -116,8 +135,8 @@ static void test_loops_cost_nothing(void **state)
 }
 
 /*
- * Nodes anywhere in memory, three fields of each: the first is told by three bytes of
- * difference, the others follow from it. By strides alone it would be three times as much.
+ * Nodes anywhere in memory, three fields of each: the first takes three bytes of
+ * residual, the others follow from it. By strides alone it would be three times as much.
  */
 static void test_fields_follow(void **state)
 {
@@ -138,18 +157,18 @@ static void test_fields_follow(void **state)
 	check_round_trip(in, 3 * NODES, 0);
 }
 
-/* The bytes one by one, as trace-format.md has them. */
-static void test_turn(void **state)
+/* A slot that is toggled, byte by byte as in trace-format.md. */
+static void test_toggle(void **state)
 {
 	const uint64_t x = TRACE_SITE(TRACE_READ, 0, 1), y = TRACE_SITE(TRACE_READ, 0, 2);
 	static const uint64_t node[] = { 0x100, 0x150, 0x110, 0x130, 0x100 };
 	static const uint8_t tail[] = {
-		0x01, 0xa0,	/* y, 0x50 further; it is the first time that it was wrong */
-		0x01, 0x7f,	/* x, 0x40 back */
-		0x0c,		/* y, foretold by x */
-		0x01, 0x40,	/* x, 0x20 on */
-		0x11, 0x5f,	/* y is counted; x, 0x30 back */
-		0x19,		/* y is counted, and no more */
+		0x01, 0xa0,	/* y, residual 0x50; its stride was right before, so no toggle */
+		0x01, 0x7f,	/* x, residual -0x40 */
+		0x0c,		/* y, predicted from x */
+		0x01, 0x40,	/* x, residual 0x20 */
+		0x11, 0x5f,	/* y is counted; x, residual -0x30 */
+		0x19,		/* y is counted; nothing follows */
 	};
 	struct trace_record in[2 * ARRAY_SIZE(node)];
 	uint8_t out[sizeof(in) * 2 + TRACE_SLACK];
@@ -161,13 +180,13 @@ static void test_turn(void **state)
 		in[n++] = (struct trace_record){ node[i] + 8, y };
 	}
 	size = raw_encode(out, 0, in, n);
-	/* Two new slots of 19 bytes, and x by its slot: that it follows y is not known yet. */
+	/* Two new slots of 19 bytes; then x by its slot, since no record has followed y yet. */
 	assert_int_equal(size, 2 * 19 + 4 + sizeof(tail));
 	assert_memory_equal(out + 2 * 19 + 4, tail, sizeof(tail));
 	check_round_trip(in, n, 0);
 }
 
-/* The next site behind *pc that may have the same two slots as `site`. */
+/* The next site behind *pc whose two possible slots are those of `site`. */
 static uint64_t rival(uint64_t site, uint64_t *pc)
 {
 	while (trace_slot_hash(TRACE_SITE(TRACE_WRITE, 0, ++*pc)) >> 1 != trace_slot_hash(site) >> 1)
@@ -175,7 +194,7 @@ static uint64_t rival(uint64_t site, uint64_t *pc)
 	return TRACE_SITE(TRACE_WRITE, 0, *pc);
 }
 
-/* The same bytes as the slow way, also from a coder that has encoded other chunks. */
+/* The encoder and the reference make the same bytes, also with a coder used before. */
 static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t time)
 {
 	static struct trace_coder used;
@@ -193,7 +212,7 @@ static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t t
 	free(fast);
 }
 
-/* Times after each other, soon and late and back, with and without an argument. */
+/* Times with small, large and negative differences, with and without an argument. */
 static void test_times(void **state)
 {
 	static const uint64_t deltas[] = { 0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 1ull << 23, ~0ull };
@@ -211,7 +230,7 @@ static void test_times(void **state)
 	check_same_bytes(in, n, 1000);
 }
 
-/* Three sites that share two slots throw each other out; what was linked to one must not mislead. */
+/* Three sites take two slots from each other; a `next` of the former site must not be used. */
 static void test_slot_taken_over(void **state)
 {
 	uint64_t y = TRACE_SITE(TRACE_READ, 0, 0x1111), a = TRACE_SITE(TRACE_READ, 0, 0x2222), pc = 0;
@@ -229,14 +248,15 @@ static void test_slot_taken_over(void **state)
 		in[n++] = (struct trace_record){ 0x10, y };
 		in[n++] = (struct trace_record){ 0x20, d };
 		in[n++] = (struct trace_record){ 0x30, lock };
-		in[n++] = (struct trace_record){ 100 + (uint64_t)i, y };	/* looks like a site */
+		/* An extra record whose argument equals a site. */
+		in[n++] = (struct trace_record){ 100 + (uint64_t)i, y };
 		in[n++] = (struct trace_record){ 0x10, y };
 	}
 	check_same_bytes(in, n, 0);
 	check_round_trip(in, n, 0);
 }
 
-/* Two have one each: a loop over them is foretold, whichever slot is the first of each. */
+/* Two sites with the same two slots get one each, so a loop over them is predicted. */
 static void test_two_share(void **state)
 {
 	static struct trace_record in[2000];
@@ -255,7 +275,7 @@ static void test_two_share(void **state)
 	}
 }
 
-/* More in a row than a count of two bytes can tell, and just as many. */
+/* As many predicted records in a row as a count of two bytes can hold, and more. */
 static void test_long_runs(void **state)
 {
 	static const size_t lengths[] = { 17, 18, 65535 + 3, 65536 + 3, 3 * 65535 + 4 };
@@ -298,7 +318,7 @@ static void test_random_sequences(void **state)
 	}
 }
 
-/* A distance that would look like the delta of kinds with extra records. */
+/* An offset that equals TRACE_NO_DELTA. */
 static void test_distance_of_never(void **state)
 {
 	struct trace_record in[40];
@@ -307,15 +327,15 @@ static void test_distance_of_never(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
 		uint64_t addr = 0x1000 + 8 * (i / 2 * i);
 
-		in[i] = rec(TRACE_READ, i % 2 ? in[i - 1].addr + TRACE_NEVER : addr, 0x400000 + 16 * (i % 2));
+		in[i] = rec(TRACE_READ, i % 2 ? in[i - 1].addr + TRACE_NO_DELTA : addr, 0x400000 + 16 * (i % 2));
 	}
 	check_same_bytes(in, ARRAY_SIZE(in), 0);
 	check_round_trip(in, ARRAY_SIZE(in), 0);
 }
 
 /*
- * A loop over some sites: each goes its way, sometimes starts anew, sometimes is left out.
- * Some are fields of what the one before them touches.
+ * A loop over some sites, each with its stride. Sometimes an address jumps or a site is left out.
+ * Some sites access fields of the structure that the site before them accesses.
  */
 static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 {
@@ -354,7 +374,7 @@ static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 	return n;
 }
 
-/* What is done for loops, and for what is foretold, makes it faster and no different. */
+/* The fast paths for loops and predicted records change no byte. */
 static void test_loops_are_encoded_the_same(void **state)
 {
 	enum { ROOM = 8192 };
@@ -373,7 +393,7 @@ static void test_loops_are_encoded_the_same(void **state)
 	free(in);
 }
 
-/* One site for long: it goes on, jumps, changes its stride for good or once, is stamped or interrupted. */
+/* A long loop of one site with jumps, changed strides, stamps and other sites in between. */
 static void test_one_site(void **state)
 {
 	enum { ROOM = 3000 };
@@ -406,7 +426,7 @@ static void test_one_site(void **state)
 static void test_bad_bytes(void **state)
 {
 	static const uint8_t no_slot[] = { 10 }, empty_slot[] = { 10, 5, 0 }, token[] = { 12, 0, 0 };
-	static const uint8_t foretold[] = { 1 << 4 | 9 }, nothing[] = { 9 }, many[] = { 15 << 4 | 9, 1 };
+	static const uint8_t predicted[] = { 1 << 4 | 9 }, nothing[] = { 9 }, many[] = { 15 << 4 | 9, 1 };
 	static const uint8_t delta[] = { 3, 1, 2, 3 }, cut[] = { 11, 0, 0, 1, 2, 3 };
 	static const uint8_t far[] = { 10, 1, 4 };
 	static const uint8_t stamp_in_chain[] = { 11, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0,
@@ -416,7 +436,7 @@ static void test_bad_bytes(void **state)
 		size_t size;
 	} bad[] = {
 		{ no_slot, sizeof(no_slot) }, { empty_slot, sizeof(empty_slot) },
-		{ token, sizeof(token) }, { foretold, sizeof(foretold) },
+		{ token, sizeof(token) }, { predicted, sizeof(predicted) },
 		{ nothing, sizeof(nothing) }, { many, sizeof(many) }, { delta, sizeof(delta) },
 		{ cut, sizeof(cut) }, { far, sizeof(far) },
 		{ stamp_in_chain, sizeof(stamp_in_chain) },
@@ -477,9 +497,10 @@ int main(void)
 		cmocka_unit_test(test_every_kind),
 		cmocka_unit_test(test_boundaries),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_header_example),
 		cmocka_unit_test(test_loops_cost_nothing),
 		cmocka_unit_test(test_fields_follow),
-		cmocka_unit_test(test_turn),
+		cmocka_unit_test(test_toggle),
 		cmocka_unit_test(test_slot_taken_over),
 		cmocka_unit_test(test_two_share),
 		cmocka_unit_test(test_long_runs),

@@ -1,6 +1,6 @@
 /*
- * Finishing: live memory of a process that was killed, or wrote nonsense, goes
- * into the trace; the trace is never worse than before.
+ * Finishing: the live memory of a process that was killed or overwrote it is added to the trace.
+ * The trace never gets worse.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "trace/write/finish.h"
 #include "trace_util.h"
 
-/* Slots, then two rings, then the stash: as the runtime lays it out, but small. */
+/* Live memory laid out as by the runtime, but small: slots, two rings, the stash. */
 #define SLOTS 4096u
 #define RINGS (SLOTS + LIVE_SLOTS * sizeof(struct live_slot))
 #define STASH (RINGS + 2 * LIVE_RING_BYTES)
@@ -72,7 +72,7 @@ static void stash(uint32_t thread, uint64_t seq, uint64_t time, uint64_t addr)
 	buf_free(&b);
 }
 
-/* An unaligned chunk each: they lie one behind the other. */
+/* Appends a chunk to the outbox, where chunks are not aligned. */
 static void post(uint32_t thread, uint64_t seq, uint64_t time, uint64_t addr)
 {
 	const struct trace_record r[] = { rec(TRACE_FREE, addr, 1), extra(time, 8) };
@@ -135,7 +135,7 @@ static void test_all_parts(void **state)
 	header()->lost_records = 3;
 	header()->cut_records = 9;
 	header()->stash_head = header()->stash_tail = 10 * STASH_SIZE - 256;
-	stash(1, 1, 30, 0xa1);		/* the next one does not fit: a gap */
+	stash(1, 1, 30, 0xa1);		/* the next chunk does not fit behind it: a gap */
 	stash(1, 2, 40, 0xa2);
 	stash(2, 0, 25, 0xb0);
 	*slot(0) = (struct live_slot){ .thread = 1, .seq = 3, .time = 50, .cut_locations = 4,
@@ -146,7 +146,7 @@ static void test_all_parts(void **state)
 	ring(0)[2] = rec(TRACE_WRITE, 0x10, 6);
 	*slot(1) = (struct live_slot){ .thread = 2, .seq = 1, .time = 70, .cut_locations = 20 };
 	ring(1)[0] = rec(TRACE_WRITE, 0x20, 6);
-	slot(2)->cut_locations = 300;	/* free again */
+	slot(2)->cut_locations = 300;	/* the slot's thread has ended */
 	stats = finish("t.snarl");
 	assert_int_equal(stats.stashed, 3);
 	assert_int_equal(stats.rings, 2);
@@ -178,7 +178,7 @@ static void test_all_parts(void **state)
 	assert_int_equal(stats.bytes_before, stats.bytes_after);
 }
 
-/* Chunks that are there twice, because it was killed between writing and moving on. */
+/* Chunks that are there twice: the process was killed after writing, before freeing them. */
 static void test_copies_are_skipped(void **state)
 {
 	struct finish_stats stats;
@@ -211,7 +211,7 @@ static void test_outbox(void **state)
 	first = header()->out_used;
 	post(2, 0, 25, 0xb0);
 	*slot(0) = (struct live_slot){ .thread = 1, .seq = 1, .time = 30 };
-	ring(0)[0] = rec(TRACE_MALLOC, 0xa1, 5);	/* its copy is in the outbox */
+	ring(0)[0] = rec(TRACE_MALLOC, 0xa1, 5);	/* this chunk is in the outbox, too */
 	ring(0)[1] = extra(35, 0);
 	stats = finish("t.snarl");
 	assert_int_equal(stats.stashed, 2);
@@ -220,7 +220,7 @@ static void test_outbox(void **state)
 		      "0 lock 1 t20 d0\n"
 		      "?2 free b0 t25 d0\n"
 		      "0 free a1 t30 d0\n");
-	/* Damage ends it, and is counted. */
+	/* Damage ends the outbox and is counted. */
 	save_trace(false);
 	memory[OUT + first]++;
 	slot(0)->thread = 0;
@@ -246,7 +246,7 @@ static void test_no_trace_yet(void **state)
 	r = reader_open(test_path("t.snarl"), &err);
 	assert_int_equal(reader_info(r)->header->pid, 4242);
 	reader_close(r);
-	/* Half a header, and nothing live. */
+	/* Half a header, and no live memory. */
 	save(test_path("t.snarl"), "SNARLTRC\1", 9);
 	save(test_path("live"), "", 0);
 	assert_int_equal(finish_trace(test_path("t.snarl"), test_path("live"), NULL, &err), 0);
@@ -273,7 +273,7 @@ static void test_torn_ring(void **state)
 	ring(0)[0] = rec(TRACE_WRITE, 5, 5);
 	ring(0)[1] = rec(200, 5, 5);		/* no such kind */
 	ring(0)[2] = rec(TRACE_WRITE, 6, 5);
-	/* Full to the brim, and the last event's extra record would be outside. */
+	/* The ring is full, and the last event's extra record would be outside. */
 	*slot(1) = (struct live_slot){ .thread = 2, .time = 40, .waiting_in = TRACE_MUTEX_LOCK };
 	for (size_t i = 0; i < LIVE_RING_RECORDS; i++)
 		ring(1)[i] = rec(TRACE_FUNC_EXIT, 6, 5);
@@ -381,7 +381,7 @@ static void test_compressed(void **state)
 	struct stat st;
 	assert_int_equal(stat(test_path("t.snarl"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0640);
-	/* Cut anywhere, a finished trace is refused. */
+	/* A finished trace that is truncated anywhere is refused. */
 	struct buf done = load(test_path("t.snarl"));
 	for (size_t cut = 64; cut < done.size; cut += 997) {
 		if (cut == done.size)
@@ -437,7 +437,7 @@ static void test_disk_full(void **state)
 		raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_EVENTS, .thread = 1, .seq = i },
 			  junk, sizeof(junk));
 	save(test_path("t.snarl"), b.data, b.size);
-	/* Not even the ring fits: as it was. */
+	/* Not even the ring fits: the trace is unchanged. */
 	with_room(b.size, limited_finish, -1, &err);
 	assert_non_null(strstr(err.text, "File too large"));
 	now = load(test_path("t.snarl"));
@@ -447,7 +447,7 @@ static void test_disk_full(void **state)
 	buf_free(&b);
 }
 
-/* A second file cannot be made (its name is too long): completed in the first. */
+/* The temporary file cannot be created (its name is too long): completed in place. */
 static void test_in_place(void **state)
 {
 	char name[251];

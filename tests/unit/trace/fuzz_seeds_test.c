@@ -1,6 +1,6 @@
 /*
- * What fuzzing begins with is read to its end: seeds that are refused at their first
- * chunk lead nowhere. And what was found by it stays mended.
+ * The fuzzer's seeds are read to their end: a seed refused at its first chunk would be useless.
+ * Inputs that once made the reader fail are refused or read without a crash.
  */
 #include <dirent.h>
 

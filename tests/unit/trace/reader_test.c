@@ -1,5 +1,5 @@
 /*
- * The reader: order, times, calls, names, and what it says of broken files.
+ * The reader: order, times, calls, thread names, and errors of damaged files.
  */
 #include <fcntl.h>
 
@@ -32,17 +32,43 @@ static void test_merge_by_time(void **state)
 
 	(void)state;
 	raw_header(&b, 0);
-	/* Any order in the file; numbers count. */
+	/* In any order in the file: seq counts. */
 	raw_events(&b, 1, 1, 35, t1_later, 2);
 	raw_events(&b, 2, 0, 20, t2, ARRAY_SIZE(t2));
 	raw_events(&b, 1, 0, 10, t1, ARRAY_SIZE(t1));
-	raw_events(&b, 1, 1, 35, t2, 2);	/* the same number again: not read */
+	raw_events(&b, 1, 1, 35, t2, 2);	/* a duplicate seq: not read */
 	raw_end(&b);
 	assert_brief(&b, "0 start 400 t10 d0\n"
 			 "0.1 start 400 t20 d0\n"
 			 "0 lock 1 t30 d0\n"
 			 "0.1 lock 2 t30 d0\n"
 			 "0 unlock 1 t40 d0\n");
+	buf_free(&b);
+}
+
+/* The example at the top of reader.h. */
+static void test_header_example(void **state)
+{
+	const struct trace_record t1[] = {
+		rec(TRACE_WRITE, 0xa, 1), rec(TRACE_WRITE, 0xb, 1), rec(TRACE_WRITE, 0xc, 1),
+		rec(TRACE_MUTEX_LOCK, 0x11, 1), extra(110, 0),
+	};
+	const struct trace_record t2[] = {
+		rec(TRACE_WRITE, 0xd, 1), rec(TRACE_MUTEX_LOCK, 0x12, 1), extra(106, 0),
+	};
+	struct buf b = { 0 };
+
+	(void)state;
+	raw_header(&b, 0);
+	raw_events(&b, 1, 0, 100, t1, ARRAY_SIZE(t1));
+	raw_events(&b, 2, 0, 104, t2, ARRAY_SIZE(t2));
+	raw_end(&b);
+	assert_brief(&b, "?1 write a t102 d0\n"
+			 "?1 write b t105 d0\n"
+			 "?2 write d t105 d0\n"
+			 "?2 lock 12 t106 d0\n"
+			 "?1 write c t107 d0\n"
+			 "?1 lock 11 t110 d0\n");
 	buf_free(&b);
 }
 
@@ -98,7 +124,7 @@ static void test_time_never_sinks(void **state)
 	buf_free(&b);
 }
 
-/* Far more events than the look-ahead without a time: kept flat, all delivered. */
+/* Far more events without a time than STREAM_LOOKAHEAD: they keep one time, all are delivered. */
 static void test_no_time_for_long(void **state)
 {
 	enum { COUNT = 10000 };
@@ -164,14 +190,14 @@ static void test_total_order(void **state)
 	buf_free(&b);
 }
 
-/* Calls around nothing are not told, those around something just before it. */
+/* Calls without events inside are not delivered, others just before their first event. */
 static void test_calls(void **state)
 {
 	const struct trace_record full[] = {
 		START(0, 0, 10),
 		rec(TRACE_FUNC_EXIT, 0, 9),		/* entered before recording began */
 		rec(TRACE_FUNC_ENTRY, 1, 0x10),		/* f */
-		rec(TRACE_FUNC_ENTRY, 2, 0x20),		/* g: nothing happens */
+		rec(TRACE_FUNC_ENTRY, 2, 0x20),		/* g: no events inside */
 		rec(TRACE_FUNC_EXIT, 0, 0x29),
 		rec(TRACE_FUNC_ENTRY, 3, 0x30),		/* h */
 		rec(TRACE_MUTEX_LOCK, 4, 0x31), extra(20, 0),
@@ -227,7 +253,7 @@ static void test_thread_names(void **state)
 	add_start(&b, 1, 0, 0);
 	add_start(&b, 4, 0, 1);
 	add_start(&b, 5, 4, 3);
-	add_start(&b, 6, 77, 4);	/* a parent nobody knows */
+	add_start(&b, 6, 77, 4);	/* a parent that is not in the trace */
 	add_start(&b, 7, 1, 2);		/* a name that is taken */
 	raw_end(&b);
 	save(test_path("names"), b.data, b.size);
@@ -306,7 +332,7 @@ static void test_refused(void **state)
 	buf_free(&b);
 }
 
-/* In a trace that ended well every changed byte is noticed. */
+/* In a trace with an END chunk every changed byte is detected. */
 static void test_every_damaged_byte(void **state)
 {
 	struct buf b = whole();
@@ -321,7 +347,7 @@ static void test_every_damaged_byte(void **state)
 		save(test_path("damaged"), b.data, b.size);
 		r = reader_open(test_path("damaged"), &err);
 		if (r) {
-			/* The END chunk itself: then it is a killed run. */
+			/* Without the END chunk it is the trace of a killed run. */
 			assert_true(i >= b.size - sizeof(struct trace_chunk));
 			assert_true(reader_info(r)->incomplete);
 			assert_int_equal(reader_info(r)->torn_bytes, sizeof(struct trace_chunk));
@@ -337,7 +363,7 @@ static void test_every_damaged_byte(void **state)
 	buf_free(&b);
 }
 
-/* Cut at every byte: what is whole is read, and it is said to be incomplete. */
+/* Truncated at every byte: whole chunks are read, and the reader reports it as incomplete. */
 static void test_every_truncation(void **state)
 {
 	const struct trace_record more[] = { rec(TRACE_MUTEX_UNLOCK, 1, 0), extra(40, 0) };
@@ -366,7 +392,7 @@ static void test_every_truncation(void **state)
 	buf_free(&b);
 }
 
-/* A chunk half written in the middle: found again behind it, the hole is told. */
+/* A chunk half written in the middle: the reader resynchronises behind it and reports the gap. */
 static void test_resynchronise(void **state)
 {
 	const struct trace_record t1[] = { START(0, 0, 10), rec(TRACE_MUTEX_LOCK, 1, 2), extra(20, 0) };
@@ -392,7 +418,7 @@ static void test_resynchronise(void **state)
 	assert_int_equal(reader_info(r)->missing, 1);
 	assert_true(reader_info(r)->torn_bytes > cut);
 	reader_close(r);
-	/* With an END chunk this is damage, unless it tells of losses. */
+	/* With an END chunk this is damage, unless it reports losses. */
 	cut = b.size;
 	raw_end(&b);
 	assert_refused(b.data, b.size, "damaged at byte");
@@ -419,7 +445,7 @@ static void test_missing_chunk(void **state)
 	buf_free(&b);
 }
 
-/* Check sums right, content wrong. */
+/* Valid check sums, invalid content. */
 static void test_wrong_content(void **state)
 {
 	static const uint8_t junk[] = { 1, 2, 3, 4 };
@@ -459,6 +485,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge_by_time),
+		cmocka_unit_test(test_header_example),
 		cmocka_unit_test(test_times_are_spread),
 		cmocka_unit_test(test_time_never_sinks),
 		cmocka_unit_test(test_no_time_for_long),

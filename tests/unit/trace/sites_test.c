@@ -1,4 +1,4 @@
-/* The list of sites: from traces, from lists, back again. And the scan for sites in machine code. */
+/* Lists of sites from traces and lists; and the runtime's scan for sites in machine code. */
 #include "trace_util.h"
 
 #include "base/mem.h"
@@ -50,7 +50,7 @@ static void test_from_trace(void **state)
 	assert_int_equal(s.unknown, 2);
 	assert_false(source.list);
 	check_format(&s, list_text);
-	/* The same again adds nothing. */
+	/* Adding the same trace again changes nothing. */
 	assert_int_equal(sites_add(&s, test_path("text"), NULL, NULL), 0);
 	assert_int_equal(sites_write(&s, test_path("list"), NULL), 0);
 	sites_free(&s);
@@ -78,7 +78,7 @@ static void test_union(void **state)
 	sites_free(&s);
 }
 
-/* Places that share what they touch first: only if all lists say so. */
+/* A site is marked as touching shared memory first only if all lists mark it. */
 static void test_sharing(void **state)
 {
 	struct sites s = { 0 };
@@ -94,8 +94,8 @@ static void test_sharing(void **state)
 	sites_free(&s);
 }
 
-/* Memory that is written once and read once, by a place each; a third one touches little. */
-static void test_cold(void **state)
+/* Memory that one site writes once and another one reads once; a third touches little. */
+static void test_rarely_touched(void **state)
 {
 	static const struct {
 		const char *begin, *more, *list;
@@ -127,7 +127,7 @@ static void test_cold(void **state)
 	}
 }
 
-/* Each is refused with one line that names the file, and where it is wrong. */
+/* Each list is refused with a message that names the file and the line. */
 static void test_bad_lists(void **state)
 {
 	static const struct {
@@ -190,7 +190,7 @@ static void test_long_id(void **state)
 	assert_int_equal(sitelist_next(&l), SITELIST_BAD);
 }
 
-/* Whatever it is cut to, it is either whole or refused. */
+/* A list truncated anywhere is refused. */
 static void test_cut_list(void **state)
 {
 	(void)state;
@@ -232,12 +232,12 @@ static const struct code sites[] = {
 };
 
 static const struct code not_sites[] = {
-	/* another shadow, another shift */
+	/* another shadow address, another shift */
 	CODE("\x48\x89\xf8\x48\xc1\xe8\x03\x0f\xb7\x04\x45\x00\x00\xff\x7f"
 	     "\x64\x66\x39\x04\x25\xf8\xfd\xff\xff\x74\x05" CALL),
 	CODE("\x48\x89\xf8\x48\xc1\xe8\x04\x0f\xb7\x04\x45\x00\x80\xff\x7f"
 	     "\x64\x66\x39\x04\x25\xf8\xfd\xff\xff\x74\x05" CALL),
-	/* the compare of the other size */
+	/* a compare of the other size */
 	CODE(CHECK "\x64\x39\x04\x25\xfc\xfd\xff\xff\x74\x05" CALL),
 	/* no call, a jump back, a jump into the jump, a jump too far */
 	CODE(CHECK "\x64\x66\x39\x04\x25\xf8\xfd\xff\xff\x74\x05\x90\x90\x90\x90\x90"),
@@ -263,7 +263,7 @@ static void note(void *context, size_t start, size_t end)
 	f->end[f->count++] = end;
 }
 
-/* In a block of exactly that size, so that ASan sees a byte read beyond. */
+/* Scans a copy of exactly that size, so that ASan detects a read beyond it. */
 static struct finds scan(const uint8_t *bytes, size_t size)
 {
 	uint8_t *text = xmalloc(size + !size);
@@ -277,7 +277,7 @@ static struct finds scan(const uint8_t *bytes, size_t size)
 	return f;
 }
 
-/* Each form at every alignment, at the very start and the very end, and cut short. */
+/* Each form at every alignment, at the start and the end of the code, and truncated. */
 static void test_scan_forms(void **state)
 {
 	uint8_t text[256];
@@ -331,7 +331,7 @@ static void test_scan_many(void **state)
 		assert_int_equal(f.end[i], i + 1 < f.count ? f.start[i + 1] : size);
 }
 
-/* Where the jump goes. */
+/* The target of the jump over a site. */
 static void test_jump(void **state)
 {
 	uint8_t jump[SITES_JUMP_SIZE];
@@ -344,7 +344,7 @@ static void test_jump(void **state)
 	assert_int_equal((int8_t)jump[1], SITES_MAX_SIZE - 2);
 }
 
-/* Only what goes to the site's call, from just before the site, is led behind it. */
+/* Only a jne or ja right before the site to the site's call is redirected to the site's end. */
 static void test_split(void **state)
 {
 	static const struct {
@@ -375,7 +375,7 @@ static void test_split(void **state)
 
 #define NAMED "\x0f\x1f\x05"
 
-/* Two of them at every alignment; nothing is read beyond the code. */
+/* Two loop ends at every alignment; nothing is read beyond the code. */
 static void check_loops(size_t before, size_t size)
 {
 	static const char code[] = CALL NAMED "\x40\x01\0\0\xff\x15\x01\x02\x03\x04" NAMED "\xf0\xff\xff\xff";
@@ -388,7 +388,7 @@ static void check_loops(size_t before, size_t size)
 	memcpy(text, bytes, size);
 	found = sites_scan_loops(text, size, note, &f);
 	assert_int_equal(found, f.count);
-	/* In the first two bytes and the last few there is none. */
+	/* None is found in the first two bytes and the last few. */
 	assert_true(found <= 2 && (before < 2 || found >= (size >= before + 24) + (size_t)(size >= before + 37)));
 	for (size_t i = 0; i < found; i++) {
 		bool first = f.start[i] == before;
@@ -422,7 +422,7 @@ static void test_scan_loops(void **state)
 	}
 }
 
-/* Where an end begins there is a prefix, and no call is looked for, whatever is before. */
+/* A loop end that begins with a prefix is found without looking for a call before it. */
 static void test_scan_ends(void **state)
 {
 	static const char code[] = "\x90\x90\x90\xe8\x01\x02\x03\x66" NAMED "\x10\0\0\0";
@@ -439,7 +439,7 @@ static void test_scan_ends(void **state)
 	assert_memory_equal(end, "\xe9\x1c\0\0\0", 5);
 }
 
-/* Any e8 that has its four bytes, up to the very end; forwards and back. */
+/* Every byte e8 with four bytes behind it is a call, forwards or backwards. */
 static void test_scan_calls(void **state)
 {
 	static const char code[] = "\x90" CALL "\xe8\xe8\xff\xff\xff\x90\xe8\0\0\0";
@@ -478,7 +478,7 @@ int main(void)
 		cmocka_unit_test(test_from_trace),
 		cmocka_unit_test(test_union),
 		cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_cold),
+		cmocka_unit_test(test_rarely_touched),
 		cmocka_unit_test(test_bad_lists),
 		cmocka_unit_test(test_long_id),
 		cmocka_unit_test(test_cut_list),

@@ -1,6 +1,6 @@
 /*
- * The text form: what a hand-written trace means, what is refused, and that
- * any trace comes back from its text unchanged.
+ * The text form: the meaning of hand-written traces, refused lines, and the way from any trace to
+ * text and back without a change.
  */
 #include "trace/write/writer.h"
 #include "trace_util.h"
@@ -153,13 +153,13 @@ static void test_refused_lines(void **state)
 	assert_refused("snarl-text\n", 11, "line 1: a text trace begins with 'snarl-text 1'");
 	assert_refused("snarl-text 2\n", 13, "made by a newer snarl (text format 2");
 	assert_refused("snarl-text x\n", 13, "line 1:");
-	assert_bad("0", "line 3: no event after thread '0'");
+	assert_bad("0", "line 3: an event kind must follow thread '0'");
 	assert_bad("1 lock m", "line 3: not a thread name (0, 0.1, ~1): '1'");
 	assert_bad("0. lock m", "line 3: not a thread name");
 	assert_bad("0.01 lock m", "line 3: not a thread name");
-	assert_bad("0 lokc m", "line 3: no such event: 'lokc'");
-	assert_bad("0 stamp 5", "line 3: no such event: 'stamp'");
-	assert_bad("0 write x 5", "line 3: one word too many: '5'");
+	assert_bad("0 lokc m", "line 3: not an event kind: 'lokc'");
+	assert_bad("0 stamp 5", "line 3: not an event kind: 'stamp'");
+	assert_bad("0 write x 5", "line 3: unexpected word: '5'");
 	assert_bad("0 write x:3", "line 3: a size must be 1, 2, 4, 8 or 16: '3'");
 	assert_bad("0 write x:", "line 3: not a size: ''");
 	assert_bad("0 write 0x1000000000000", "line 3: an address has at most 48 bits");
@@ -167,22 +167,22 @@ static void test_refused_lines(void **state)
 	assert_bad("0 lock 12z", "line 3: not an object");
 	assert_bad("0 lock m =EWHAT", "line 3: not an errno: 'EWHAT'");
 	assert_bad("0 lock m =70000", "line 3: not an errno: '70000'");
-	assert_bad("0 lock m @", "line 3: no place after '@'");
+	assert_bad("0 lock m @", "line 3: a pc or label must follow '@'");
 	assert_bad("0 lock m @12q", "line 3: not a pc");
 	assert_bad("0 lock m t=x", "line 3: not a time: 'x'");
 	assert_bad("0 lock m t=99999999999999999999", "line 3: not a time");
 	assert_bad("0 lock m t=5\n0 lock m t=4", "line 4: time goes back from 5 to 4");
-	assert_bad("0 call jump 3", "line 3: not a call that snarl knows: 'jump'");
+	assert_bad("0 call jump 3", "line 3: unknown call: 'jump'");
 	assert_bad("0 atomic-load x fail=now", "line 3: not a memory order: 'now'");
-	assert_bad("0 loop 4", "line 3: no such event: 'loop'");
+	assert_bad("0 loop 4", "line 3: not an event kind: 'loop'");
 	assert_bad("frob 1", "line 3: a line begins with a thread");
 	assert_bad("thread x", "line 3: 'thread' needs a name");
 	assert_bad("thread 0 id=1\nthread 0.1 id=1", "line 4: thread id 1 is already '0'");
-	assert_bad("thread 0 id=1\nthread 0 id=2", "line 4: has another id already");
+	assert_bad("thread 0 id=1\nthread 0 id=2", "line 4: thread already has another id");
 	assert_bad("module 1 2 3 4", "line 3: not 'module");
 	assert_bad("module 0 0-1 abc /x", "line 3: not a build-id: 'abc'");
-	assert_bad("meta key \\n", "line 3: a backslash must be \\x5c");
-	assert_bad("begin now", "line 3: 'begin' does not know 'now'");
+	assert_bad("meta key \\n", "line 3: a backslash must be written \\x5c");
+	assert_bad("begin now", "line 3: 'begin start=N unix=N pid=N [unfiltered]' does not accept 'now'");
 }
 
 static void check_round_trip(struct reader *a)
@@ -230,7 +230,7 @@ static void check_round_trip(struct reader *a)
 	reader_close(c);
 }
 
-/* Every kind with every detail, odd numbers everywhere. */
+/* Every kind with every detail, and unusual numbers in all fields. */
 static void test_round_trip_of_all(void **state)
 {
 	const struct reader_module m = { .time = 4, .base = 0x1000, .start = 1, .end = 2,

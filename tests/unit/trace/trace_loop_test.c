@@ -1,6 +1,6 @@
 /*
- * Groups of records that stand for whole loops: what the reader makes of them is what it makes of
- * the same accesses one by one.
+ * Loop groups: the reader expands them to the events that it delivers for the same accesses
+ * recorded one by one.
  */
 #include "abi/live_memory.h"
 #include "abi/loop_group.h"
@@ -52,7 +52,7 @@ static struct trace_record adds(int64_t a, int64_t b, int64_t c)
 	return stride((a & 0xffff) | (b & 0xffff) << 16 | (c & 0xffff) << 32);
 }
 
-/* The inner loop over a row, in two rows, with one access before each. */
+/* A nest: an inner loop over a row, for two rows, with one access before each row. */
 static void test_nest_by_hand(void **state)
 {
 	const struct trace_record r[] = {
@@ -114,7 +114,7 @@ static void both(struct pair *p, struct trace_record r)
 	p->group[p->groups++] = p->plain[p->plains++] = r;
 }
 
-/* One loop as a group and, by the obvious way, as its accesses. */
+/* Adds a loop as a group and, for comparison, as its accesses. */
 static void add_loop(struct pair *p, unsigned accesses, unsigned turns)
 {
 	uint64_t first[TRACE_LOOP_ACCESSES], site[TRACE_LOOP_ACCESSES];
@@ -144,7 +144,7 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned turns)
 			};
 }
 
-/* A loop in some rounds, with accesses before it in each, and the same by the obvious way. */
+/* Adds a nest as records and, for comparison, as its accesses. */
 static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigned turns, unsigned rounds)
 {
 	uint64_t first[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES], site[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
@@ -251,7 +251,7 @@ static void test_random(void **state)
 				uint64_t begin = time = seed % 2 && !seq ? 1000 : time;
 
 				p.groups = p.plains = 0;
-				/* A time often enough that nobody gives up looking for it. */
+				/* A time within STREAM_LOOKAHEAD records. */
 				for (uint64_t i = 0; i < rounds; i++) {
 					add_anything(&p, &time);
 					if (i % 2)
@@ -273,7 +273,7 @@ static void test_random(void **state)
 	free(p.plain);
 }
 
-/* Wherever the reader's portions end, and as long as loops may be. */
+/* The largest loops, at every offset from the end of a decoded portion. */
 static void test_portions(void **state)
 {
 	struct pair p = new_pair();
@@ -328,7 +328,7 @@ static void test_hostile(void **state)
 {
 	const struct trace_record read = moving(TRACE_READ, 0x100, 8);
 	static struct trace_record many[40000];
-	const char *none = "holds no valid events", *much = "too many turns";
+	const char *none = "holds no valid events", *much = "too many iterations";
 
 	(void)state;
 	ASSERT_DAMAGED(none, head(1, 0), read);
@@ -355,7 +355,7 @@ static void test_hostile(void **state)
 	ASSERT_DAMAGED(none, nest(2, 2), read, read, head(2, 3), read, read, read, stride(0));
 	ASSERT_DAMAGED(none, nest(2, 1), read, read, stride(0));
 	ASSERT_DAMAGED(much, nest(TRACE_NEST_ROUNDS, 0), head(TRACE_LOOP_TURNS, 2), read, read, stride(0));
-	/* As much as a ring of the runtime could hold is read, more is not. */
+	/* As many accesses as a full ring can stand for are read, more are refused. */
 	for (size_t i = 0; i < ARRAY_SIZE(many); i += 2) {
 		many[i] = head(TRACE_LOOP_TURNS, 1);
 		many[i + 1] = read;
@@ -363,7 +363,7 @@ static void test_hostile(void **state)
 	assert_damaged(many, ARRAY_SIZE(many), much);
 }
 
-/* A killed process' memory: one slot, and its ring. */
+/* Live memory of a killed process: one slot and its ring. */
 static uint64_t finish_ring(const struct trace_record *r, size_t n, const char *expected)
 {
 	enum { SLOT = 256, RING = 512, SIZE = 4096 };
@@ -393,9 +393,9 @@ static uint64_t finish_ring(const struct trace_record *r, size_t n, const char *
 
 static void test_ring(void **state)
 {
-	/* Killed when the next loop was there but for its first record. */
+	/* Killed when all of the next loop but its first record was written. */
 	const struct trace_record torn[] = { head(2, 1), moving(TRACE_WRITE, 5, 8), { 0 }, moving(TRACE_READ, 6, 8) };
-	/* Written over: it has no second access. */
+	/* Overwritten: the group lacks its second access. */
 	const struct trace_record bad[] = { rec(TRACE_WRITE, 1, 9), head(2, 2), moving(TRACE_WRITE, 5, 8) };
 	uint64_t slots_missing = finish_ring(torn, ARRAY_SIZE(torn), "?1 write 5 t101 d0\n?1 write d t101 d0\n");
 

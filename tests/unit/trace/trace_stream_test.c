@@ -1,6 +1,6 @@
 /*
- * Streams hold a coder, which is large, only while records of their chunk are left to decode; and
- * give the events that were written wherever decoding pauses.
+ * Streams hold a coder, which is large, only while records of their chunk are left to decode. They
+ * deliver the events that were written, wherever decoding pauses.
  */
 #include "trace/read/stream.h"
 #include "trace/write/writer.h"
@@ -14,10 +14,10 @@ struct streams {
 	size_t count;
 };
 
-/* READY only: the event at `key`, and moves on. */
+/* Takes the event of a READY stream and finds the next one. */
 static int take(struct stream *s, struct index *idx, struct event *ev, struct err *err)
 {
-	return stream_take_only(s, ev) ? 0 : stream_advance(s, idx, err);
+	return stream_take(s, ev) ? 0 : stream_advance(s, idx, err);
 }
 
 /* Every thread has `events` accesses, at random places, and a lock now and then. */
@@ -93,7 +93,7 @@ static void test_short_chunks_share_a_coder(void **state)
 	(void)state;
 	make(test_path("short.snarl"), 40);
 	open_all(&s, test_path("short.snarl"));
-	assert_int_equal(s.idx.coder_count, 1);		/* at rest, of all that were made */
+	assert_int_equal(s.idx.coder_count, 1);		/* free, of all coders made */
 	for (size_t i = 0; i < s.count; i++) {
 		assert_null(s.at[i].coder);
 		assert_true(s.at[i].capacity < STREAM_DECODE);
@@ -113,8 +113,8 @@ static void test_long_chunks_keep_theirs(void **state)
 	for (unsigned n = 0; n < ARRAY_SIZE(sizes); n++) {
 		make(test_path("long.snarl"), sizes[n]);
 		open_all(&s, test_path("long.snarl"));
-		if (sizes[n] == 2500)	/* their records, with stamps, are fewer than STREAM_ALL */
-			assert_int_equal(s.idx.coders_made, STREAM_CODERS);
+		if (sizes[n] == 2500)	/* with stamps fewer than STREAM_DECODE_WHOLE */
+			assert_int_equal(s.idx.coders_made, STREAM_MANY_CODERS);
 		for (size_t i = 0; i < s.count; i++)
 			check(&s, &s.at[i], sizes[n]);
 		assert_true(sizes[n] < 9000 || s.idx.coders_made == THREADS);
@@ -134,7 +134,7 @@ static unsigned next_random(void)
 
 static struct event written[ANY], expected[ANY];
 
-/* One thread: mostly accesses and locks, calls now and then, times that may stand still. */
+/* Writes one thread: accesses and locks, some calls, times that may repeat. */
 static void make_any(const char *path, unsigned flags, unsigned events)
 {
 	static const uint16_t kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE, TRACE_MUTEX_LOCK,
@@ -159,7 +159,7 @@ static void make_any(const char *path, unsigned flags, unsigned events)
 	assert_int_equal(writer_close(w, &err), 0);
 }
 
-/* What of `written` is to be read, as frames.h says: an activation in which nothing happened is not. */
+/* The events of `written` that a reader delivers: no activations without events (frames.h). */
 static unsigned expect(unsigned events)
 {
 	unsigned n = 0, open = 0, depth = 0, from;
@@ -177,7 +177,7 @@ static unsigned expect(unsigned events)
 			open++;
 			continue;
 		}
-		/* Those that are open enclose it, and so happen with it. */
+		/* Entries of open activations are delivered with the event inside. */
 		for (from = n - 1 - open; from < n - 1; from++) {
 			expected[from].time = ev.time;
 			expected[from].depth = depth++;
@@ -196,7 +196,7 @@ static bool has_time(unsigned kind)
 	return trace_extra(kind) > 0;
 }
 
-/* Events come as they were written. Times of those that have none of their own lie between the others'. */
+/* Events come as written; those without a recorded time get one between their neighbours'. */
 static void check_any(const char *path, unsigned count, bool total)
 {
 	uint64_t before = 0;
@@ -244,7 +244,7 @@ static void test_any(void **state)
 	}
 }
 
-/* Threads in bursts that end at any event. Accesses of one lie in few pages, some of them across granules. */
+/* Threads run in bursts of random length; each accesses a few pages, sometimes two granules. */
 static void make_threads(const char *path, unsigned flags, unsigned events)
 {
 	static const uint16_t kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE,
@@ -270,7 +270,7 @@ static void make_threads(const char *path, unsigned flags, unsigned events)
 	assert_int_equal(writer_close(w, &err), 0);
 }
 
-/* Events come in the same order however many are read at once. */
+/* The order of events does not depend on how many are read at once. */
 static void check_some(void)
 {
 	struct event one, some[40];
@@ -305,7 +305,7 @@ static void test_some(void **state)
 	}
 }
 
-static uint64_t pages[3][READER_PAGE / 64];	/* bits: what is wanted */
+static uint64_t pages[3][READER_PAGE / 64];	/* bits of wanted granules */
 
 static const uint64_t *page_of(void *ctx, uint64_t page)
 {
@@ -313,7 +313,7 @@ static const uint64_t *page_of(void *ctx, uint64_t page)
 	return page % 16 == 2 ? NULL : pages[page % 16 % 3];
 }
 
-/* What is neither passed over nor left is what reader_next() says, and so are its numbers. */
+/* Events and numbers of skipped accesses agree with reader_next(). */
 static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64_t *left)
 {
 	struct reader_wanted w = { .page = UINT64_MAX, .turn = page_of };

@@ -1,5 +1,5 @@
 /*
- * The writer: what goes in comes out, whole or not at all.
+ * The writer: a trace has the events that were written, or does not appear at all.
  */
 #include <dirent.h>
 #include <sys/resource.h>
@@ -100,7 +100,7 @@ static void test_empty(void **state)
 	reader_close(r);
 }
 
-/* Without total order: own times are exact, the others lie between. */
+/* Without total order, recorded times are exact and the others lie between them. */
 static void test_parallel(void **state)
 {
 	struct writer *w = writer_open(test_path("parallel"), 0, NULL);

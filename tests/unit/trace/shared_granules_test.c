@@ -1,4 +1,7 @@
-/* Memory that two threads touched, and memory of one: by hand, and against the obvious way. And which places a list gets. */
+/*
+ * Memory that one thread or two threads touched, by hand and compared with an obvious reference;
+ * and which sites a list gets.
+ */
 #include "trace_util.h"
 
 #include "trace/sites/shared_granules.h"
@@ -34,7 +37,7 @@ static void test_places(void **state)
 	(void)state;
 	check_list(KNOWN EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
 	check_list(CUT("0-1ff,201-23f,241-27f,281-3ffff") EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
-	/* Where accesses may be missing all stay: in some pages, in all, or it is not said. */
+	/* All sites stay where accesses may be missing: in some pages, in all, or not stated. */
 	check_list(CUT("280-280") EVENTS, LIST("a0 1020\na0 1030\na0 1040\na0 1050\n"));
 	check_list(CUT("200") EVENTS, LIST("a0 1010\na0 1020\na0 1030\na0 1050\n"));
 	check_list(CUT("200-200,10-20,280-280") EVENTS, ALL);
@@ -45,7 +48,7 @@ static void test_places(void **state)
 	check_list(HEAD "meta cut_lines none\n" EVENTS, ALL);
 }
 
-/* What cannot be is not believed; lines are known by 18 bits of their numbers. */
+/* Impossible ranges are refused; a line goes by the low 18 bits of its number. */
 static void test_lines(void **state)
 {
 	static const char *const bad[] = { "", "nobody", "b-c,", "c-b", "b-40000", "40000", "b-", "b-c;d", ",b" };
@@ -62,12 +65,12 @@ static void test_lines(void **state)
 			      "0.1 write 0x1234fb8:8 @0x401030\n0.1 write 0x1234fb8:16 @0x401040\n", LIST("a0 1010\na0 1040\n"));
 }
 
-/* Who frees memory meets those who used it; its next life is another matter only to the one who frees. */
+/* Freeing conflicts with other threads' accesses, not with those of the thread that frees. */
 static void test_freed(void **state)
 {
 	(void)state;
 	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n", LIST("a0 1010\n"));
-	/* More than there is, page by page, would never end. */
+	/* A range larger than memory must not be handled page by page. */
 	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 1152921504606846976\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n",
 		   LIST("a0 1010\n"));
 	check_list(KNOWN "0 create 0.1\n0 malloc 0x8038 1152921504606846976\n0 write 0x8030:8 @0x401010\n0.1 free 0x8038\n", LIST(""));
@@ -78,7 +81,7 @@ static void test_freed(void **state)
 	check_list(KNOWN "0 create 0.1\n0 free 0x8000\n0.1 write 0x8000:8 @0x401010\n", LIST(""));
 }
 
-/* An atomic counts, too; a range, with all that it covers, also over pages of the table. */
+/* Atomics count as accesses, and ranges with all their granules, also across pages. */
 static void test_others(void **state)
 {
 	(void)state;
@@ -91,7 +94,7 @@ static void test_others(void **state)
 #define GRANULES 64u
 #define START 0x10f00u
 
-/* Bits of the threads that touched each granule; of the blocks of eight, who freed them counts. */
+/* Keeps a bit for each thread that touched a granule, or freed its block of eight granules. */
 static void random_event(struct buf *text, uint8_t *seen)
 {
 	static const char *const names[] = { "0", "0.1", "0.2" };
@@ -114,7 +117,7 @@ static void random_event(struct buf *text, uint8_t *seen)
 
 static void check_random(unsigned events)
 {
-	struct owners owners = { 0 };
+	struct shared_granules shared = { 0 };
 	uint8_t seen[GRANULES + 2] = { 0 };
 	struct buf text = { 0 };
 	static const char *const cut[] = { "none", "43c-43f", "440-443", "43c-443" };
@@ -127,16 +130,16 @@ static void check_random(unsigned events)
 	save(test_path("text"), text.data, text.size);
 	r = reader_open(test_path("text"), NULL);
 	assert_non_null(r);
-	assert_true(owners_can(&owners, r));
-	assert_int_equal(owners_read(&owners, r, NULL), 0);
+	assert_true(shared_granules_usable(&shared, r));
+	assert_int_equal(shared_granules_read(&shared, r, NULL), 0);
 	for (unsigned g = 0; g < GRANULES; g++) {
 		struct event ev = { .addr = START + g * 8, .size = 8 };
 
 		if (seen[g])
-			assert_int_equal(owners_shared(&owners, &ev),
+			assert_int_equal(shared_granules_touched(&shared, &ev),
 					 (seen[g] & (seen[g] - 1)) != 0 || which >> (ev.addr >= 0x11000) & 1);
 	}
-	owners_free(&owners);
+	shared_granules_free(&shared);
 	reader_close(r);
 	buf_free(&text);
 }

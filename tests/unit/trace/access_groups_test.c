@@ -1,6 +1,6 @@
 /*
- * Records that stand for a bunch of accesses: what the reader makes of them is what it makes of the same accesses one
- * by one.
+ * Access groups (records of kind BUNCH): the reader expands them to the events that it delivers for
+ * the same accesses recorded one by one.
  */
 #include "abi/access_group_format.h"
 #include "abi/live_memory.h"
@@ -47,7 +47,7 @@ static struct trace_record bunch(unsigned count, uint64_t addr, uint64_t pc)
 	return (struct trace_record){ addr, TRACE_SITE(TRACE_BUNCH, count, pc) };
 }
 
-/* One at 0x100 and one at 0x200, of which one access is left out. */
+/* A group at 0x100, and one at 0x200 with an access that is left out. */
 static const struct table_entry two[] = {
 	{ 0x100, 3, 0, { { 0, 0, TRACE_READ | 3 << 8 }, { 0x10, -8, TRACE_WRITE | 2 << 8 },
 				 { -0x20, 24, TRACE_READ | 8 << 8 } } },
@@ -110,7 +110,7 @@ static void test_by_hand(void **state)
 	buf_free(&b);
 }
 
-/* A library in the place of another: whose bunch it is, the time says. */
+/* A library mapped where another one was: the time decides which group a record refers to. */
 static void test_again(void **state)
 {
 	const struct table_entry next[] = {
@@ -164,7 +164,7 @@ static void make_known(struct pair *p)
 	}
 }
 
-/* As one record and, by the obvious way, as its accesses. */
+/* Adds an access group as one record and, for comparison, as its accesses. */
 static void add_bunch(struct pair *p)
 {
 	const struct table_entry *e = &p->known[below(KNOWN)];
@@ -188,7 +188,7 @@ static void add_anything(struct pair *p, uint64_t *time)
 	case 2: both(p, rec(TRACE_STAMP, *time += below(500), 0)); break;
 	case 3:
 		both(p, rec(TRACE_ATOMIC_ADD, below(4096), 1 + below(9)));
-		/* What looks like a bunch here is none. */
+		/* An extra record that looks like a BUNCH record. */
 		both(p, extra(*time += below(500), TRACE_SITE(TRACE_BUNCH, 3, 1001)));
 		break;
 	case 4: both(p, rec(TRACE_WRITE, below(1u << 20), 1 + below(90))); break;
@@ -248,7 +248,7 @@ static void test_random(void **state)
 				uint64_t begin = time;
 
 				p.bunch_count = p.plain_count = 0;
-				/* A time often enough that nobody gives up looking for it. */
+				/* A time within STREAM_LOOKAHEAD records. */
 				for (uint64_t i = 0; i < rounds; i++) {
 					add_anything(&p, &time);
 					if (i % 2)
@@ -268,7 +268,7 @@ static void test_random(void **state)
 	free(p.plain);
 }
 
-/* Reads all of it; what comes behind, and the trouble if there is any. */
+/* Reads the whole trace. Returns its events as text; *err is set if it is damaged. */
 static char *read_file(const struct buf *b, struct err *err)
 {
 	struct reader *reader;
@@ -297,7 +297,7 @@ static void assert_error(const struct buf *b, const char *why)
 		fail_msg("'%s' is not in '%s'", why, err.text);
 }
 
-/* Unknown, or of another size: damage in a whole trace, lost in one that lacks other things. */
+/* A group that is not described, or with another size: damage, or LOST in a lossy trace. */
 static void test_unknown(void **state)
 {
 	const struct trace_record unknown[] = { rec(TRACE_WRITE, 1, 9), bunch(2, 0x40, 0x300), rec(TRACE_WRITE, 2, 9) };
@@ -309,10 +309,10 @@ static void test_unknown(void **state)
 
 	(void)state;
 	b = file_of(unknown, 3);
-	assert_error(&b, "a bunch of 2 accesses at 0x300 that the trace does not describe");
+	assert_error(&b, "an access group of 2 accesses at 0x300 that the trace does not describe");
 	buf_free(&b);
 	b = file_of(other, 3);
-	assert_error(&b, "a bunch of 2 accesses at 0x100 that the trace does not describe");
+	assert_error(&b, "an access group of 2 accesses at 0x100 that the trace does not describe");
 	buf_free(&b);
 	for (int with_table = 0; with_table < 2; with_table++) {
 		b = (struct buf){ 0 };
@@ -324,7 +324,7 @@ static void test_unknown(void **state)
 		assert_string_equal(text, lost);
 		free(text);
 		raw_end(&b);
-		assert_error(&b, "a bunch of 2 accesses at 0x100");
+		assert_error(&b, "an access group of 2 accesses at 0x100");
 		buf_free(&b);
 	}
 }
@@ -336,7 +336,7 @@ static void assert_table_refused(const void *payload, size_t size)
 	raw_header(&b, 0);
 	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 1 }, payload, size);
 	raw_end(&b);
-	assert_error(&b, "damaged at byte 64: a table of bunches is not one");
+	assert_error(&b, "damaged at byte 64: a chunk of access groups is malformed");
 	buf_free(&b);
 }
 
@@ -365,7 +365,7 @@ static void test_hostile(void **state)
 	assert_table_refused(&bad, trace_bunch_size(3));
 }
 
-/* A killed process left its table in the file, and bunches in a ring. */
+/* A killed process left the description in the file and BUNCH records in a ring. */
 static void test_ring(void **state)
 {
 	enum { SLOT = 256, RING = 512, SIZE = 4096 };
@@ -388,7 +388,7 @@ static void test_ring(void **state)
 	save(test_path("ring"), b.data, b.size);
 	buf_free(&b);
 	assert_int_equal(finish_trace(test_path("ring"), test_path("live"), NULL, &err), 0);
-	/* Finished once more it is the same. */
+	/* Finishing again changes nothing. */
 	assert_int_equal(finish_trace(test_path("ring"), NULL, NULL, &err), 0);
 	b = load(test_path("ring"));
 	text = read_file(&b, &err);
