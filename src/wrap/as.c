@@ -40,7 +40,7 @@
 #include "wrap/hooks/small_copies.h"
 #include "wrap/loops/loops.h"
 
-#define GUARD_ENV "SNARL_AS_RUNNING"
+#define RECURSION_ENV "SNARL_AS_RUNNING"
 #define BLOCK (1u << 20)
 
 enum { EXIT_CANNOT = 3 };
@@ -83,7 +83,7 @@ static bool open_input(struct input *in)
 }
 
 /* Opens all inputs. False: nothing is to be done that the real one cannot do alone. */
-static bool is_wanted(struct command *c)
+static bool open_inputs(struct command *c)
 {
 	bool wanted = false;
 
@@ -201,7 +201,7 @@ static void read_all(struct input *in)
 }
 
 /* A production build: the input's text becomes that of both compilations. */
-static void compile_twice(struct input *in, const char *how)
+static void merge_second_compile(struct input *in, const char *how)
 {
 	struct dual_counts counts;
 	struct buf merged = { 0 };
@@ -209,7 +209,7 @@ static void compile_twice(struct input *in, const char *how)
 
 	if (!in->text)
 		read_all(in);
-	switch (twice(how, in->text, in->size, &merged, &counts, &err)) {
+	switch (second_compile(how, in->text, in->size, &merged, &counts, &err)) {
 	case 1:
 		in->text = (const char *)merged.data;
 		in->size = merged.size;
@@ -306,7 +306,7 @@ static char *find_real(void)
 	}
 }
 
-static void become_real(const char *real, char **words)
+static void exec_real(const char *real, char **words)
 {
 	execvp(real, words);
 	fprintf(stderr, "snarl-as: cannot run the assembler '%s': %s; install binutils or set "
@@ -318,7 +318,7 @@ static void become_real(const char *real, char **words)
  * Starts the real assembler or the compiler; its input is the pipe returned in *fd, its output
  * the one in *from, if that is not NULL. `quiet`: what it complains about is lost.
  */
-static pid_t start(const char *program, struct args *argv, bool quiet, int *fd, int *from)
+static pid_t start(const char *program, struct args *argv, bool discard_stderr, int *fd, int *from)
 {
 	int ends[2], back[2];
 	pid_t self = getpid(), pid;
@@ -339,9 +339,9 @@ static pid_t start(const char *program, struct args *argv, bool quiet, int *fd, 
 		dup2(ends[0], 0);
 		if (from)
 			dup2(back[1], 1);
-		if (quiet && (ends[1] = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0)
+		if (discard_stderr && (ends[1] = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0)
 			dup2(ends[1], 2);
-		become_real(program, argv->v);
+		exec_real(program, argv->v);
 	}
 	close(ends[0]);
 	*fd = ends[1];
@@ -389,7 +389,7 @@ static bool is_ir(const struct command *c)
 }
 
 /* The compiler, as snarl-cc told us to call it. `more`: further options, one a line. */
-static pid_t start_compiler(const char *more, const char *output, bool quiet, struct pipe_out *out,
+static pid_t start_compiler(const char *extra_options, const char *output, bool discard_stderr, struct pipe_out *out,
 			    int *from)
 {
 	const char *words = getenv(REWRITE_CODEGEN_ENV);
@@ -398,11 +398,11 @@ static pid_t start_compiler(const char *more, const char *output, bool quiet, st
 	if (!words)
 		die("LLVM code", REWRITE_CODEGEN_ENV " is not set; compile with snarl-cc");
 	response_parse(words, strlen(words), &argv);
-	response_parse(more, strlen(more), &argv);
+	response_parse(extra_options, strlen(extra_options), &argv);
 	args_add(&argv, "-o");
 	args_add(&argv, output);
 	signal(SIGPIPE, SIG_IGN);
-	return start(argv.v[0], &argv, quiet, &out->fd, from);
+	return start(argv.v[0], &argv, discard_stderr, &out->fd, from);
 }
 
 /* The rest of the compiler's work: straight to the object, … */
@@ -461,14 +461,14 @@ int main(int argc, char **argv)
 	bool hooks;
 	char *real;
 
-	if (getenv(GUARD_ENV))
+	if (getenv(RECURSION_ENV))
 		die("SNARL_REAL_AS", "leads back to snarl's own assembler; set it to the real one");
-	setenv(GUARD_ENV, "1", 1);
+	setenv(RECURSION_ENV, "1", 1);
 	real = find_real();
 	if (argc < 1 || response_expand(argv + 1, (size_t)argc - 1, &in, &err))
-		become_real(real, argv);
+		exec_real(real, argv);
 	command_read(&in, &command);
-	hooks = is_wanted(&command);
+	hooks = open_inputs(&command);
 	if (is_ir(&command)) {
 		struct input *ir = &command.inputs[0];
 		bool loops;
@@ -477,9 +477,9 @@ int main(int argc, char **argv)
 		loops = wants_loops() && ir_has_loop(ir->text, ir->size);
 		return (loops ? compile_ir_edited : compile_ir_plain)(ir, output_of(&command));
 	}
-	if (command.foreign || (!dual && (!wants_inline() || !hooks)))
-		become_real(real, argv);
+	if (command.unsupported || (!dual && (!wants_inline() || !hooks)))
+		exec_real(real, argv);
 	if (dual && command.count == 1 && command.inputs[0].fd >= 0)
-		compile_twice(&command.inputs[0], dual);
+		merge_second_compile(&command.inputs[0], dual);
 	return assemble(real, &command);
 }

@@ -11,11 +11,11 @@
 #include "wrap/args/response.h"
 #include "wrap/args/rewrite.h"
 
-#define GUARD_ENV "SNARL_CC_RUNNING"
+#define RECURSION_ENV "SNARL_CC_RUNNING"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT = 3 };
 
-static int complain(bool cxx, const struct err *err, int code)
+static int print_error(bool cxx, const struct err *err, int code)
 {
 	fprintf(stderr, "snarl-%s: %s\n", cxx ? "c++" : "cc", err->text);
 	return code;
@@ -95,7 +95,7 @@ static int run(struct args *command, size_t own_words, const struct rewrite *r, 
 		       command->v[0], strerror(errno));
 }
 
-static bool names_self(const struct args *command)
+static bool is_own_compiler(const struct args *command)
 {
 	for (size_t i = 0; i < command->count; i++) {
 		const char *slash = strrchr(command->v[i], '/');
@@ -137,14 +137,14 @@ static int prepare(int argc, char **argv, bool cxx, struct args *command, size_t
 
 	compiler_command(getenv("SNARL_CC"), getenv("SNARL_CXX"), cxx, command);
 	*own_words = command->count;
-	if (getenv(GUARD_ENV) || names_self(command)) {
+	if (getenv(RECURSION_ENV) || is_own_compiler(command)) {
 		err_set(err, "the compiler '%s' leads back to snarl-cc; set SNARL_CC and SNARL_CXX "
 			"to gcc or clang", command->v[0]);
 		return EXIT_USAGE;
 	}
 	/* A launcher such as ccache would be confused by the second call. */
 	config.two_steps = command->count == 1;
-	setenv(GUARD_ENV, "1", 1);	/* before anything is run */
+	setenv(RECURSION_ENV, "1", 1);	/* before anything is run */
 	config.kind = compiler_kind(command);
 	if (config.kind == COMPILER_UNKNOWN && compiler_ask(command, &config.kind, err))
 		return EXIT_CANNOT;
@@ -171,11 +171,11 @@ int wrap_main(int argc, char **argv, bool cxx)
 
 	code = prepare(argc, argv, cxx, &command, &own_words, &out, &err);
 	if (code)
-		complain(cxx, &err, code);
+		print_error(cxx, &err, code);
 	else if (out.print)
 		print_command(&command, &out);
 	else if (run(&command, own_words, &out, &err))
-		code = complain(cxx, &err, EXIT_CANNOT);
+		code = print_error(cxx, &err, EXIT_CANNOT);
 	rewrite_free(&out);
 	args_free(&command);
 	return code;

@@ -19,7 +19,7 @@ static bool has_value(const char *word)
 	return false;
 }
 
-static bool is_foreign(const char *word)
+static bool is_unsupported(const char *word)
 {
 	static const char *const list[] = {
 		"--", "--32", "--x32", "--version", "-version", "--help", "--target-help",
@@ -47,7 +47,7 @@ void command_read(const struct args *in, struct command *c)
 			add_input(c, word);
 			continue;
 		}
-		c->foreign |= is_foreign(word);
+		c->unsupported |= is_unsupported(word);
 		args_add(&c->words, word);
 		if (has_value(word) && i + 1 < in->count)
 			args_add(&c->words, in->v[++i]);

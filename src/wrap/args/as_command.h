@@ -20,7 +20,7 @@ struct command {
 	struct args words;	/* options, without inputs once they are known */
 	struct input *inputs;
 	size_t count, room;
-	bool foreign;		/* other syntax or word size, only a question, or unclear */
+	bool unsupported;		/* other syntax or word size, only a question, or unclear */
 };
 
 /* The words without argv[0] and without response files. `c` is all zero, and nothing of it is freed. */

@@ -174,7 +174,7 @@ static char *existing(const char *folder, const char *name, int mode)
 	return NULL;
 }
 
-static bool take_home(const char *root, const char *sub, struct compiler_home *out)
+static bool set_home(const char *root, const char *sub, struct compiler_home *out)
 {
 	char *runtime, *lib, *as = NULL;
 
@@ -224,7 +224,7 @@ int compiler_find_home(const char *home, struct compiler_home *out, struct err *
 			if (strrchr(path, '/'))
 				*strrchr(path, '/') = '\0';
 	}
-	if (!take_home(path, "lib", out) && !take_home(path, "lib/snarl", out))
+	if (!set_home(path, "lib", out) && !set_home(path, "lib/snarl", out))
 		return err_set(err, "no libsnarlrt.a under '%s/lib' or '%s/lib/snarl'; "
 			       "build or install snarl, or set SNARL_HOME", path, path);
 	return 0;

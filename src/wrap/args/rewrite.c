@@ -58,7 +58,7 @@ static bool goes_in_two_steps(const struct scan *s, const struct rewrite_config 
 
 	for (size_t i = 0; i < s->options.count; i++)
 		size += strlen(s->options.v[i]) + 1;
-	return config->two_steps && s->only_objects && !s->production && size < 32u << 10;
+	return config->two_steps && s->only_c_objects && !s->production && size < 32u << 10;
 }
 
 /* Before the user's words, so that theirs win. */
@@ -119,7 +119,7 @@ static void add_link_tail(struct args *a, const struct scan *s, const char *lib)
 	}
 	args_add(a, "-lpthread");
 	args_add(a, "-ldl");
-	if (s->bare) {
+	if (s->no_libc) {
 		args_add(a, "-Wl,--start-group");
 		args_add(a, "-lc");
 		args_add(a, "-lgcc");
@@ -141,14 +141,14 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	bool gcc = config->kind == COMPILER_GCC;
 	bool dual = s->production && !s->no_instrument;
 	bool inlining = home->libexec && (dual || (!config->no_inline && !s->no_inline)) &&
-			!(s->own_assembler && !gcc) && !s->no_instrument;
+			!(s->integrated_as && !gcc) && !s->no_instrument;
 	bool executable = s->links && !s->shared && !s->relocatable;
 	struct args *a = &out->words;
 
 	if (executable && s->is_static && strchr(home->lib, ','))
 		return err_set(err, "-static does not work from a folder with a comma in its name: "
 			       "'%s'", home->lib);
-	if (dual && s->compiles && !s->stops_early && (!home->libexec || (s->own_assembler && !gcc)))
+	if (dual && s->compiles && !s->stops_early && (!home->libexec || (s->integrated_as && !gcc)))
 		return err_set(err, home->libexec ? "-fintegrated-as cannot be combined with --production"
 						  : "--production needs snarl's own assembler, which is "
 						    "missing: install snarl again");
@@ -191,7 +191,7 @@ int rewrite(const struct args *in, const struct rewrite_config *config, struct r
 	failed = scan_read(in, config->kind == COMPILER_CLANG, &s, err);
 	if (!failed) {
 		out->print = s.print;
-		if (s.information)
+		if (s.only_information)
 			args_add_all(&out->words, &s.words);
 		else
 			failed = build(&s, config, out, err);

@@ -28,7 +28,7 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
 }
 
 /* How many words of what is to be done only once, or by the linker, begin here. */
-static size_t once_only(const char *word)
+static size_t words_dropped(const char *word)
 {
 	static const char *const with_value[] = {
 		"-o", "-MF", "-MT", "-MQ", "-MJ", "-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir",
@@ -86,8 +86,8 @@ static void add_user(const struct scan *s, struct args *dual)
 				args_addf(dual, "%c%s", REWRITE_SOURCE, word);
 		} else if (i == s->end) {
 			;	/* "--" */
-		} else if (once_only(word)) {
-			i += once_only(word) - 1;
+		} else if (words_dropped(word)) {
+			i += words_dropped(word) - 1;
 		} else if (strcmp(word, "-g3") == 0 || strcmp(word, "-ggdb3") == 0) {
 			args_add(dual, "-g2");	/* macros once will do */
 		} else {

@@ -65,7 +65,7 @@ struct reading {
 	bool libraries;		/* -lfoo, or -Wl,foo.o: a linker needs no other input */
 	struct args sanitizers;	/* conflicting ones switched on so far */
 	const char *machine;	/* an option that asks for other code than x86-64 */
-	const char *single;	/* an option that a production build cannot have */
+	const char *not_production;	/* an option that a production build cannot have */
 };
 
 static bool starts(const char *word, const char *prefix)
@@ -163,7 +163,7 @@ static void read_input(struct reading *r, const char *path)
 		.source = input == INPUT_SOURCE && strcmp(path, "-") != 0,
 	};
 	if (input != INPUT_OBJECT && !is_c(r->language, path))
-		r->s->only_objects = false;
+		r->s->only_c_objects = false;
 	if (input == INPUT_HEADER)
 		r->headers++;
 	if (input == INPUT_SOURCE || input == INPUT_HEADER) {
@@ -197,7 +197,7 @@ static void read_linker_list(struct scan *s, const char *list)
 	}
 }
 
-static void forget_sanitizer(struct reading *r, const char *name)
+static void remove_sanitizer(struct reading *r, const char *name)
 {
 	struct args left = { 0 };
 
@@ -209,7 +209,7 @@ static void forget_sanitizer(struct reading *r, const char *name)
 }
 
 /* -fno-sanitize=all: as if no -fsanitize= had been given so far. */
-static void forget_all_sanitizers(struct reading *r)
+static void remove_all_sanitizers(struct reading *r)
 {
 	struct args left = { 0 };
 
@@ -235,12 +235,12 @@ static void read_sanitizers(struct reading *r, const char *option, const char *l
 		if (strcmp(name, "thread") == 0)
 			continue;
 		if (!on && strcmp(name, "all") == 0) {
-			forget_all_sanitizers(r);
+			remove_all_sanitizers(r);
 			continue;
 		}
 		args_add(&names, name);
 		if (!on)
-			forget_sanitizer(r, name);
+			remove_sanitizer(r, name);
 		else if (is_one_of(name, conflicting, ARRAY_SIZE(conflicting)) ||
 			 starts(name, "kernel-"))
 			args_add(&r->sanitizers, name);
@@ -258,7 +258,7 @@ static void read_sanitizers(struct reading *r, const char *option, const char *l
 }
 
 /* Options that are changed or taken out; false if the word is to be passed on. */
-static bool read_special(struct reading *r, const char *word)
+static bool read_own_option(struct reading *r, const char *word)
 {
 	struct scan *s = r->s;
 	const char *list = strchr(word, '=');
@@ -305,7 +305,7 @@ static void read_stage(struct reading *r, const char *word)
 
 	if (is_one_of(word, information, ARRAY_SIZE(information)) || starts(word, "--help=") ||
 	    starts(word, "-print-") || starts(word, "--print-") || starts(word, "--autocomplete="))
-		s->information = true;
+		s->only_information = true;
 	else if (is_one_of(word, early, ARRAY_SIZE(early)))
 		s->stops_early = r->no_link = true;
 	else if (is_one_of(word, no_link, ARRAY_SIZE(no_link)))
@@ -318,7 +318,7 @@ static void read_stage(struct reading *r, const char *word)
 		 strcmp(word, "-static-pie") == 0 || strcmp(word, "--static-pie") == 0)
 		s->is_static = true;
 	else if (is_one_of(word, bare, ARRAY_SIZE(bare)))
-		s->bare = true;
+		s->no_libc = true;
 	else if (starts(word, "-Wl,"))
 		read_linker_list(s, word + 4);
 	r->libraries |= starts(word, "-l") || (starts(word, "-Wl,") && word[4] != '-');
@@ -336,7 +336,7 @@ static void read_machine(struct reading *r, const char *word)
 }
 
 /* What cannot be compiled twice and merged as text. */
-static void read_single(struct reading *r, const char *word)
+static void read_not_production(struct reading *r, const char *word)
 {
 	static const char *const list[] = {
 		"--coverage", "-fprofile-arcs", "-ftest-coverage", "-fprofile-generate",
@@ -344,11 +344,11 @@ static void read_single(struct reading *r, const char *word)
 	};
 
 	if (starts(word, "-flto"))
-		r->single = word;
-	else if (strcmp(word, "-fno-lto") == 0 && r->single && starts(r->single, "-flto"))
-		r->single = NULL;
+		r->not_production = word;
+	else if (strcmp(word, "-fno-lto") == 0 && r->not_production && starts(r->not_production, "-flto"))
+		r->not_production = NULL;
 	else if (starts_with_one_of(word, list, ARRAY_SIZE(list)))
-		r->single = word;
+		r->not_production = word;
 }
 
 /* What kind of code it makes. */
@@ -367,9 +367,9 @@ static void read_code(struct reading *r, const char *word)
 		s->intel = strcmp(word, "-masm=att") != 0;
 	else if (strcmp(word, "-fintegrated-as") == 0 || strcmp(word, "-integrated-as") == 0 ||
 		 strcmp(word, "-ffat-lto-objects") == 0)
-		s->own_assembler = true;	/* others do not know the section of fat objects */
+		s->integrated_as = true;	/* others do not know the section of fat objects */
 	else if (strcmp(word, "-fno-integrated-as") == 0 || strcmp(word, "-no-integrated-as") == 0)
-		s->own_assembler = false;
+		s->integrated_as = false;
 	else if (starts(word, "-g") &&
 		 !starts_with_one_of(word, debug_details, ARRAY_SIZE(debug_details)))
 		s->debug = true;
@@ -380,7 +380,7 @@ static void read_code(struct reading *r, const char *word)
 }
 
 /* Other outputs, other steps to the object, or an assembler that is not clang's own. */
-static bool is_detour(const char *word)
+static bool prevents_two_steps(const char *word)
 {
 	static const char *const list[] = {
 		"-S", "--assemble", "-flto", "-fembed-bitcode", "-gsplit-dwarf", "-save-temps",
@@ -401,8 +401,8 @@ static void keep_option(struct scan *s, const char *word, const char *value)
 		"-o", "--output", "-x", "--language", "-c", "--compile",
 	};
 
-	if (is_detour(word) || strcmp(word, "-Xassembler") == 0 || (value && is_detour(value)))
-		s->only_objects = false;
+	if (prevents_two_steps(word) || strcmp(word, "-Xassembler") == 0 || (value && prevents_two_steps(value)))
+		s->only_c_objects = false;
 	if (is_one_of(word, about_files, ARRAY_SIZE(about_files)) || starts(word, "-x") ||
 	    starts(word, "--language=") || starts(word, "--output=") || starts(word, "-o"))
 		return;
@@ -441,13 +441,13 @@ static void read_words(struct reading *r, const struct args *in)
 			keep_option(s, word, in->v[i + 1]);
 			args_add(&s->words, word);
 			word = in->v[++i];
-		} else if (read_special(r, word)) {
+		} else if (read_own_option(r, word)) {
 			continue;
 		} else {
 			read_stage(r, word);
 			read_code(r, word);
 			read_machine(r, word);
-			read_single(r, word);
+			read_not_production(r, word);
 			keep_option(s, word, NULL);
 		}
 		args_add(&s->words, word);
@@ -461,22 +461,22 @@ int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err
 	struct reading r = { .s = s, .clang = clang };
 	int result = 0;
 
-	*s = (struct scan){ .only_objects = true };
+	*s = (struct scan){ .only_c_objects = true };
 	read_words(&r, in);
-	s->only_objects &= s->compiles && !s->stops_early;
+	s->only_c_objects &= s->compiles && !s->stops_early;
 	r.libraries &= r.inputs == 0;
 	s->links = !r.no_link && (r.inputs > r.headers || r.libraries);
-	if ((r.inputs == 0 && !r.libraries) || s->information)
-		s->information = true;
+	if ((r.inputs == 0 && !r.libraries) || s->only_information)
+		s->only_information = true;
 	else if (r.machine && !s->no_instrument)
 		result = err_set(err, "%s: snarl instruments x86-64 code only", r.machine);
 	else if (r.sanitizers.count > 0 && !s->no_instrument)
 		result = err_set(err, "-fsanitize=%s cannot be combined with snarl's own "
 				 "instrumentation: remove it, or build without snarl",
 				 r.sanitizers.v[0]);
-	else if (s->production && r.single && !s->no_instrument)
+	else if (s->production && r.not_production && !s->no_instrument)
 		result = err_set(err, "%s cannot be combined with --production, which compiles each file "
-				 "twice: remove one of them", r.single);
+				 "twice: remove one of them", r.not_production);
 	args_free(&r.sanitizers);
 	return result;
 }

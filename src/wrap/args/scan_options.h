@@ -23,7 +23,7 @@ struct scan {
 	struct args ignorelists;	/* clang's -fsanitize-ignorelist=…, taken out of words */
 	struct scan_input *inputs;
 	size_t input_count, input_room;
-	bool information;	/* --version and the like: nothing is compiled */
+	bool only_information;	/* --version and the like: nothing is compiled */
 	bool compiles;		/* a source of C, C++ or the like among the inputs */
 	bool includes;		/* one of them is not preprocessed yet */
 	bool links;		/* up to an executable or library */
@@ -31,12 +31,12 @@ struct scan {
 	bool shared;
 	bool relocatable;	/* ld -r */
 	bool is_static;		/* -static, -static-pie */
-	bool bare;		/* -nostdlib and the like: no libc unless named */
+	bool no_libc;		/* -nostdlib and the like: no libc unless named */
 	bool pic;		/* -fPIC, -fpic; not -fPIE */
 	bool debug;		/* some level of -g chosen, be it none */
 	bool intel;		/* -masm=intel */
-	bool own_assembler;	/* clang -fintegrated-as asked for */
-	bool only_objects;	/* C and C++ become objects, straight, and nothing else is made */
+	bool integrated_as;	/* clang -fintegrated-as asked for */
+	bool only_c_objects;	/* C and C++ become objects, straight, and nothing else is made */
 	/* Our own options; they are taken out. */
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
 	bool no_loops;		/* --no-loops, --snarl-no-loops */

@@ -170,7 +170,7 @@ static bool read_section(struct reading *r, struct asmtext_word verb, struct asm
 }
 
 /* Gives the lines that waited in this section to the atom. */
-static void settle_pending(struct asmtext *t, uint32_t section, uint32_t atom)
+static void assign_pending(struct asmtext *t, uint32_t section, uint32_t atom)
 {
 	struct asmtext_section *s = &t->sections[section];
 
@@ -230,7 +230,7 @@ static void read_label(struct reading *r, struct asmtext_word name, struct asmte
 	l->kind = ASMTEXT_LABEL;
 	if (begins_atom(t, s, name)) {
 		s->open = s->last = add_atom(t, r->section, symbol, line);
-		settle_pending(t, r->section, s->open);
+		assign_pending(t, r->section, s->open);
 	}
 	if (s->open) {
 		struct asmtext_atom *a = &t->atoms[s->open];
@@ -248,7 +248,7 @@ static void read_label(struct reading *r, struct asmtext_word name, struct asmte
 /* What the line says about symbols besides naming them. True: it says nothing else. */
 static bool read_declaration(struct reading *r, struct asmtext_word verb, struct asmtext_word line)
 {
-	static const char *const quiet[] = {
+	static const char *const symbol_only[] = {
 		".type", ".size", ".hidden", ".protected", ".internal", ".local", ".loc", ".file",
 		".ident", ".symver", ".addrsig", ".addrsig_sym", ".globl", ".global", ".weak",
 	};
@@ -267,11 +267,11 @@ static bool read_declaration(struct reading *r, struct asmtext_word verb, struct
 		define(t, intern(t, name), ASMTEXT_SET, 0, at);
 		return true;
 	}
-	return is_one_of(verb, quiet, ARRAY_SIZE(quiet));
+	return is_one_of(verb, symbol_only, ARRAY_SIZE(symbol_only));
 }
 
 /* In data, these stand before what they are about. */
-static bool stands_before(struct asmtext_word verb)
+static bool precedes_symbol(struct asmtext_word verb)
 {
 	static const char *const list[] = {
 		".align", ".p2align", ".balign", ".type", ".globl", ".global", ".weak", ".hidden",
@@ -295,26 +295,26 @@ static void read_refs(struct asmtext *t, const struct asmtext_line *l, bool jump
 			if (asmtext_local(word))
 				define(t, intern(t, word), ASMTEXT_ATOM, l->atom, (uint32_t)t->line_count);
 			else if (l->atom)
-				t->atoms[l->atom].odd = true;
+				t->atoms[l->atom].defines_symbol = true;
 			continue;
 		}
 		symbol = intern(t, word);
-		t->symbols[symbol].taken |= !jump;
+		t->symbols[symbol].address_taken |= !jump;
 		if (!l->atom)
 			continue;
-		t->atoms[l->atom].names_symbols |= !s->exec;
+		t->atoms[l->atom].has_refs |= !s->exec;
 		t->refs = xgrow(t->refs, t->ref_count, &t->ref_room, sizeof(*t->refs));
 		t->refs[t->ref_count++] = (struct asmtext_ref){ l->atom, symbol };
 	}
 }
 
-static void place(struct asmtext *t, struct asmtext_line *l, struct asmtext_word verb)
+static void assign_atom(struct asmtext *t, struct asmtext_line *l, struct asmtext_word verb)
 {
 	struct asmtext_section *s = &t->sections[l->section];
 
 	if (!s->alloc)
 		return;
-	if (!s->exec && s->open && stands_before(verb) &&
+	if (!s->exec && s->open && precedes_symbol(verb) &&
 	    !asmtext_starts(s->name, ".gcc_except_table"))
 		s->open = 0;
 	l->atom = s->open;
@@ -348,7 +348,7 @@ static void read_comment(struct reading *r, struct asmtext_word line, const char
 
 static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 {
-	static const char *const strange[] = {
+	static const char *const unsupported[] = {
 		".intel_syntax", ".macro", ".include", ".rept", ".irp", ".subsection", ".altmacro",
 	};
 	struct asmtext *t = r->t;
@@ -366,11 +366,11 @@ static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 		l->kind = ASMTEXT_CODE;
 		if (asmtext_local(verb) && verb.at + verb.size + 1 == end && verb.at[verb.size] == ':')
 			l->kind = ASMTEXT_LABEL;
-		place(t, l, verb);
+		assign_atom(t, l, verb);
 		read_refs(t, l, false);
 		return 0;
 	}
-	if (is_one_of(verb, strange, ARRAY_SIZE(strange)))
+	if (is_one_of(verb, unsupported, ARRAY_SIZE(unsupported)))
 		return err_set(err, "'%.*s' in the compiler's assembly", (int)verb.size, verb.at);
 	if (verb.at + verb.size < end && verb.at[verb.size] == ':') {
 		read_label(r, verb, l);
@@ -378,7 +378,7 @@ static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 		l->kind = ASMTEXT_SECTION;
 	} else {
 		l->kind = verb.at[0] == '.' ? ASMTEXT_DIRECTIVE : ASMTEXT_CODE;
-		place(t, l, verb);
+		assign_atom(t, l, verb);
 		if (!read_declaration(r, verb, l->text) && t->sections[l->section].alloc)
 			read_refs(t, l, asmtext_starts(verb, "call") || verb.at[0] == 'j');
 	}

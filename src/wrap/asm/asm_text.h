@@ -51,8 +51,8 @@ struct asmtext_atom {
 	uint32_t first, last;	/* lines */
 	uint32_t label;		/* the line of the symbol's label */
 	bool labels_only;	/* nothing behind the labels so far */
-	bool names_symbols;	/* a datum that refers to others */
-	bool odd;		/* text of the programmer defines a symbol in it */
+	bool has_refs;	/* a datum that refers to others */
+	bool defines_symbol;		/* text of the programmer defines a symbol in it */
 };
 
 enum asmtext_defined {
@@ -66,7 +66,7 @@ struct asmtext_symbol {
 	struct asmtext_word name;
 	uint8_t defined;	/* enum asmtext_defined */
 	bool global;		/* .globl, .weak */
-	bool taken;		/* named by other than a call or jump */
+	bool address_taken;		/* named by other than a call or jump */
 	uint32_t atom;
 	uint32_t line;		/* of the definition */
 };

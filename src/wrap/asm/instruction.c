@@ -155,7 +155,7 @@ static bool read_general(struct asmtext_word w, struct insn_operand *o)
 static bool read_register(struct asmtext_word w, struct insn_operand *o)
 {
 	if (asmtext_starts(w, "xmm") || asmtext_starts(w, "ymm") || asmtext_starts(w, "zmm")) {
-		o->place = INSN_VECTOR;
+		o->kind = INSN_VECTOR;
 		o->size = w.at[0] == 'x' ? 16 : w.at[0] == 'y' ? 32 : 64;
 		/* {%k1} and the like come behind the number. */
 		if (w.size < 4 || w.size > 5 || w.at[w.size - 1] > '9')
@@ -163,7 +163,7 @@ static bool read_register(struct asmtext_word w, struct insn_operand *o)
 		o->reg = (uint8_t)(w.at[w.size - 1] - '0' + (w.size == 5 ? 10 * (w.at[3] - '0') : 0));
 		return true;
 	}
-	o->place = INSN_REGISTER;
+	o->kind = INSN_REGISTER;
 	return read_general(w, o);
 }
 
@@ -266,7 +266,7 @@ static bool read_address_register(struct asmtext_word w, uint8_t *reg)
 		*reg = INSN_RIP;
 		return true;
 	}
-	if (w.at[0] != '%' || !read_register(behind(w, 1), &o) || o.place != INSN_REGISTER || o.size != 8)
+	if (w.at[0] != '%' || !read_register(behind(w, 1), &o) || o.kind != INSN_REGISTER || o.size != 8)
 		return false;
 	*reg = o.reg;
 	return true;
@@ -277,7 +277,7 @@ static bool read_memory(struct asmtext_word w, struct insn_operand *o)
 	const char *open = memchr(w.at, '(', w.size);
 	struct asmtext_word inner, scale;
 
-	o->place = INSN_MEMORY;
+	o->kind = INSN_MEMORY;
 	o->reg = o->index = INSN_NONE;
 	o->scale = 1;
 	if (w.at[0] == '%') {
@@ -310,7 +310,7 @@ static bool read_operand(struct asmtext_word w, struct insn_operand *o)
 	if (w.size == 0)
 		return false;
 	if (w.at[0] == '$') {
-		o->place = INSN_IMMEDIATE;
+		o->kind = INSN_IMMEDIATE;
 		return w.size > 1 && read_value(behind(w, 1), o);
 	}
 	if (w.at[0] == '%' && !memchr(w.at, ':', w.size))
@@ -342,7 +342,7 @@ static bool read_operands(struct asmtext_word rest, struct insn *in)
 static bool has_vector(const struct insn *in)
 {
 	for (size_t i = 0; i < in->count; i++)
-		if (in->operand[i].place == INSN_VECTOR)
+		if (in->operand[i].kind == INSN_VECTOR)
 			return true;
 	return false;
 }
@@ -385,11 +385,11 @@ static bool classify_vector(struct asmtext_word verb, struct insn *in)
 		return false;
 	in->size = 64;
 	in->kind = INSN_SET;
-	if (last->place == INSN_VECTOR)
+	if (last->kind == INSN_VECTOR)
 		return true;
-	if (last->place == INSN_IMMEDIATE || !starts_with_one_of(verb, out, ARRAY_SIZE(out)))
+	if (last->kind == INSN_IMMEDIATE || !starts_with_one_of(verb, out, ARRAY_SIZE(out)))
 		return false;
-	in->size = last->place == INSN_REGISTER ? last->size : store_size(verb, in);
+	in->size = last->kind == INSN_REGISTER ? last->size : store_size(verb, in);
 	return true;
 }
 
@@ -408,7 +408,7 @@ static bool classify_condition(struct asmtext_word verb, struct insn *in)
 		in->size = 1;
 		return in->count == 1;
 	}
-	if (!asmtext_starts(verb, "cmov") || in->count != 2 || in->operand[1].place != INSN_REGISTER)
+	if (!asmtext_starts(verb, "cmov") || in->count != 2 || in->operand[1].kind != INSN_REGISTER)
 		return false;
 	in->kind = INSN_CHANGE;
 	in->size = in->operand[1].size;
@@ -439,7 +439,7 @@ static bool classify(struct asmtext_word verb, struct insn *in)
 		if (in->count == 0)
 			return in->kind >= INSN_ACC;
 		last = &in->operand[in->count - 1];
-		if (in->size == 0 && last->place == INSN_REGISTER)
+		if (in->size == 0 && last->kind == INSN_REGISTER)
 			in->size = last->size;
 		if (in->size == 0)
 			in->size = 64;
@@ -447,11 +447,11 @@ static bool classify(struct asmtext_word verb, struct insn *in)
 			in->kind = INSN_WIDE;
 		if (in->kind == INSN_CHANGE && in->count == 3)
 			in->kind = INSN_SET;	/* imul $3,%rax,%rcx */
-		if (in->kind == INSN_SET && last->place == INSN_REGISTER)
+		if (in->kind == INSN_SET && last->kind == INSN_REGISTER)
 			in->size = last->size;
 		if (in->kind == INSN_WIDE)
 			return in->count == 1;
-		return in->kind == INSN_COMPARE || last->place != INSN_IMMEDIATE;
+		return in->kind == INSN_COMPARE || last->kind != INSN_IMMEDIATE;
 	}
 	return in->count > 0 && (has_vector(in) ? classify_vector(verb, in) : classify_condition(verb, in));
 }

@@ -19,7 +19,7 @@ enum { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RBX, INSN_RSP, INSN_RBP, INSN_RSI, INS
 #define INSN_RIP 16
 #define INSN_NONE 0xff
 
-enum insn_place {
+enum insn_operand_kind {
 	INSN_IMMEDIATE,		/* symbol and number */
 	INSN_REGISTER,
 	INSN_VECTOR,
@@ -27,7 +27,7 @@ enum insn_place {
 };
 
 struct insn_operand {
-	uint8_t place;		/* enum insn_place */
+	uint8_t kind;		/* enum insn_operand_kind */
 	uint8_t size;		/* bytes of a register */
 	uint8_t reg;		/* the register, of vectors its number, or the base of an address */
 	uint8_t index, scale;

@@ -75,13 +75,13 @@ static struct linear scaled(const struct linear *a, int64_t factor)
 	return add(of_constant(0), a, factor);
 }
 
-void linear_init(struct linear_turn *t, bool follow_stack)
+void linear_init(struct linear_state *t, bool follow_stack)
 {
-	*t = (struct linear_turn){ .follow_stack = follow_stack };
-	linear_begin(t);
+	*t = (struct linear_state){ .follow_stack = follow_stack };
+	linear_begin_iteration(t);
 }
 
-void linear_begin(struct linear_turn *t)
+void linear_begin_iteration(struct linear_state *t)
 {
 	for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
 		t->value[i] = i < INSN_REGISTERS || t->follow_stack ? of_variable(i) : unknown();
@@ -91,12 +91,12 @@ void linear_begin(struct linear_turn *t)
 
 static bool is_stack(const struct insn_operand *o)
 {
-	return o->place == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque &&
+	return o->kind == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque &&
 	       o->symbol.size == 0;
 }
 
 /* The variable of eight bytes there, or -1. */
-static int stack_variable(struct linear_turn *t, const struct insn_operand *o)
+static int stack_variable(struct linear_state *t, const struct insn_operand *o)
 {
 	if (!is_stack(o))
 		return -1;
@@ -109,21 +109,21 @@ static int stack_variable(struct linear_turn *t, const struct insn_operand *o)
 	return (int)(INSN_REGISTERS + t->stack_count++);
 }
 
-static void set(struct linear_turn *t, unsigned variable, struct linear value, bool tainted)
+static void set(struct linear_state *t, unsigned variable, struct linear value, bool tainted)
 {
 	t->value[variable] = value;
 	t->tainted[variable] = tainted;
 }
 
 /* `size` bytes of the stack are no longer what they were. */
-static void spoil_stack(struct linear_turn *t, int64_t from, int64_t size, bool tainted)
+static void spoil_stack(struct linear_state *t, int64_t from, int64_t size, bool tainted)
 {
 	for (unsigned i = 0; i < t->stack_count; i++)
 		if (t->stack[i] < from + size && from < t->stack[i] + 8)
 			set(t, INSN_REGISTERS + i, unknown(), t->tainted[INSN_REGISTERS + i] || tainted);
 }
 
-static struct linear address(const struct linear_turn *t, const struct insn_operand *o)
+static struct linear address(const struct linear_state *t, const struct insn_operand *o)
 {
 	struct linear sum = of_constant(o->number);
 
@@ -138,11 +138,11 @@ static struct linear address(const struct linear_turn *t, const struct insn_oper
 }
 
 /* Whether the operand, as one that is read, depends on memory that others may write. */
-static bool taints(struct linear_turn *t, const struct insn_operand *o)
+static bool taints(struct linear_state *t, const struct insn_operand *o)
 {
 	int variable;
 
-	switch (o->place) {
+	switch (o->kind) {
 	case INSN_REGISTER:
 		return t->tainted[o->reg];
 	case INSN_MEMORY:
@@ -154,12 +154,12 @@ static bool taints(struct linear_turn *t, const struct insn_operand *o)
 	return false;
 }
 
-struct linear linear_read(struct linear_turn *t, const struct insn_operand *o)
+struct linear linear_read(struct linear_state *t, const struct insn_operand *o)
 {
 	struct linear value = of_constant(o->number);
 	int variable;
 
-	switch (o->place) {
+	switch (o->kind) {
 	case INSN_IMMEDIATE:
 		value.symbol = o->symbol;
 		return o->opaque ? unknown() : value;
@@ -177,12 +177,12 @@ struct linear linear_read(struct linear_turn *t, const struct insn_operand *o)
 }
 
 /* The last operand of `size` bytes becomes this. */
-static bool write_operand(struct linear_turn *t, const struct insn_operand *o, unsigned size,
+static bool write_operand(struct linear_state *t, const struct insn_operand *o, unsigned size,
 			  struct linear value, bool tainted)
 {
 	int variable;
 
-	switch (o->place) {
+	switch (o->kind) {
 	case INSN_REGISTER:
 		if (o->reg == INSN_RSP)
 			return false;
@@ -212,20 +212,20 @@ static bool is_zeroing(const struct insn *in)
 	const struct insn_operand *o = in->operand;
 
 	return (in->kind == INSN_XOR || in->kind == INSN_SUB) && in->count == 2 &&
-	       o[0].place == INSN_REGISTER && o[1].place == INSN_REGISTER && o[0].reg == o[1].reg &&
+	       o[0].kind == INSN_REGISTER && o[1].kind == INSN_REGISTER && o[0].reg == o[1].reg &&
 	       in->size >= 4 && o[0].size == o[1].size;
 }
 
 /* The result in 64 bits; unknown if it is not linear. */
-static struct linear result(struct linear_turn *t, const struct insn *in)
+static struct linear result(struct linear_state *t, const struct insn *in)
 {
 	const struct insn_operand *first = &in->operand[0], *last = &in->operand[in->count - 1];
 	struct linear one = of_constant(1), before;
 
 	if (is_zeroing(in))
 		return of_constant(0);
-	if (in->kind == INSN_MOVE && in->size == 4 && first->place == INSN_IMMEDIATE && !first->opaque &&
-	    last->place == INSN_REGISTER) {
+	if (in->kind == INSN_MOVE && in->size == 4 && first->kind == INSN_IMMEDIATE && !first->opaque &&
+	    last->kind == INSN_REGISTER) {
 		one.constant = first->symbol.size ? first->number : (int64_t)(uint32_t)first->number;
 		one.symbol = first->symbol;
 		return one;
@@ -235,7 +235,7 @@ static struct linear result(struct linear_turn *t, const struct insn *in)
 	if (in->kind == INSN_MOVE && in->count == 2)
 		return linear_read(t, first);
 	if (in->kind == INSN_LEA && in->count == 2)
-		return first->place == INSN_MEMORY ? address(t, first) : unknown();
+		return first->kind == INSN_MEMORY ? address(t, first) : unknown();
 	before = linear_read(t, last);
 	switch (in->kind) {
 	case INSN_INC:
@@ -253,7 +253,7 @@ static struct linear result(struct linear_turn *t, const struct insn *in)
 	case INSN_SHL:
 		if (in->count == 1)
 			return scaled(&before, 2);
-		if (first->place != INSN_IMMEDIATE || first->symbol.size || first->number < 0 || first->number > 62)
+		if (first->kind != INSN_IMMEDIATE || first->symbol.size || first->number < 0 || first->number > 62)
 			return unknown();
 		return scaled(&before, INT64_C(1) << first->number);
 	}
@@ -261,7 +261,7 @@ static struct linear result(struct linear_turn *t, const struct insn *in)
 }
 
 /* Whether what the instruction makes depends on memory of others. */
-static bool makes_tainted(struct linear_turn *t, const struct insn *in)
+static bool makes_tainted(struct linear_state *t, const struct insn *in)
 {
 	bool replaces = in->kind == INSN_MOVE || in->kind == INSN_SET;
 	bool tainted = in->reads && t->flags_tainted;
@@ -280,7 +280,7 @@ static bool makes_tainted(struct linear_turn *t, const struct insn *in)
 	return tainted;
 }
 
-static bool step_wide(struct linear_turn *t, const struct insn *in)
+static bool step_wide(struct linear_state *t, const struct insn *in)
 {
 	bool tainted = t->tainted[INSN_RAX] | t->tainted[INSN_RDX];
 
@@ -291,7 +291,7 @@ static bool step_wide(struct linear_turn *t, const struct insn *in)
 	return true;
 }
 
-bool linear_step(struct linear_turn *t, const struct insn *in)
+bool linear_step(struct linear_state *t, const struct insn *in)
 {
 	bool tainted, done = true;
 
@@ -334,7 +334,7 @@ bool linear_distance(const struct linear *a, const struct linear *b, int64_t *di
 	return true;
 }
 
-void linear_call(struct linear_turn *t, uint32_t kept)
+void linear_call(struct linear_state *t, uint32_t kept)
 {
 	for (unsigned i = 0; i < INSN_REGISTERS; i++)
 		if (!(kept >> i & 1))
@@ -345,7 +345,7 @@ void linear_call(struct linear_turn *t, uint32_t kept)
 	t->flags_tainted = false;
 }
 
-bool linear_advance(const struct linear_turn *t, unsigned variable, int64_t *step)
+bool linear_advance(const struct linear_state *t, unsigned variable, int64_t *step)
 {
 	const struct linear *l = &t->value[variable];
 
@@ -355,7 +355,7 @@ bool linear_advance(const struct linear_turn *t, unsigned variable, int64_t *ste
 }
 
 /* How much the variable grows: a constant and variables that do not change. */
-static bool growth(const struct linear_turn *t, unsigned variable, struct linear *by)
+static bool growth(const struct linear_state *t, unsigned variable, struct linear *by)
 {
 	struct linear self = of_variable(variable);
 	int64_t step;
@@ -369,7 +369,7 @@ static bool growth(const struct linear_turn *t, unsigned variable, struct linear
 	return true;
 }
 
-bool linear_stride(const struct linear_turn *t, const struct linear *at, struct linear *stride)
+bool linear_stride(const struct linear_state *t, const struct linear *at, struct linear *stride)
 {
 	*stride = of_constant(0);
 	for (unsigned i = 0; at->known && i < at->terms; i++) {

@@ -32,7 +32,7 @@ struct linear {
 	struct linear_term term[LINEAR_TERMS];
 };
 
-struct linear_turn {
+struct linear_state {
 	struct linear value[LINEAR_VARIABLES];
 	bool tainted[LINEAR_VARIABLES];
 	uint8_t flags_set;		/* within the turn */
@@ -43,34 +43,34 @@ struct linear_turn {
 };
 
 /* Before the first turn. `follow_stack` as in the struct. */
-void linear_init(struct linear_turn *t, bool follow_stack);
+void linear_init(struct linear_state *t, bool follow_stack);
 
 /*
  * The next turn begins: every variable is itself again, what was tainted stays so. As long
  * as a turn taints more, or finds more of the stack, it must be walked once more.
  */
-void linear_begin(struct linear_turn *t);
+void linear_begin_iteration(struct linear_state *t);
 
 /* False: the loop cannot be told. Jumps and calls are the caller's business. */
-bool linear_step(struct linear_turn *t, const struct insn *in);
+bool linear_step(struct linear_state *t, const struct insn *in);
 
 /* What the operand is at this point of the turn, if it is all 64 bits of something. */
-struct linear linear_read(struct linear_turn *t, const struct insn_operand *o);
+struct linear linear_read(struct linear_state *t, const struct insn_operand *o);
 
 /* By how much a is more than b, if that is always the same. */
 bool linear_distance(const struct linear *a, const struct linear *b, int64_t *distance);
 
 /* A hook is called that keeps the registers of the mask. */
-void linear_call(struct linear_turn *t, uint32_t kept);
+void linear_call(struct linear_state *t, uint32_t kept);
 
 /* At the end of a turn: whether it adds a constant to the variable, maybe 0. */
-bool linear_advance(const struct linear_turn *t, unsigned variable, int64_t *step);
+bool linear_advance(const struct linear_state *t, unsigned variable, int64_t *step);
 
 /*
  * At the end of a turn: by how much `at`, a value within the turn, grows from turn to
  * turn. Only constants and variables that do not change are in *stride. False: not
  * linear.
  */
-bool linear_stride(const struct linear_turn *t, const struct linear *at, struct linear *stride);
+bool linear_stride(const struct linear_state *t, const struct linear *at, struct linear *stride);
 
 #endif

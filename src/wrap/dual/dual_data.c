@@ -140,22 +140,22 @@ static uint32_t find_variable(const struct dual *d, uint32_t symbol)
 	return only_candidate(d, symbol);
 }
 
-static void judge_named(struct dual *d, uint32_t symbol)
+static void resolve_named(struct dual *d, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
-	uint32_t found = s->atom && d->names_code[s->atom] ? 0 : find_variable(d, symbol);
+	uint32_t found = s->atom && d->refers_to_code[s->atom] ? 0 : find_variable(d, symbol);
 
 	d->twin[symbol] = found;
 	if (found && asmtext_same(d->plain.symbols[found].name, s->name))
-		d->fate[symbol] = DUAL_PLAIN;
+		d->resolution[symbol] = DUAL_PLAIN;
 	else if (found)
-		d->fate[symbol] = DUAL_TWIN;
+		d->resolution[symbol] = DUAL_TWIN;
 	else if (asmtext_starts(s->name, "DW.ref."))
-		d->fate[symbol] = DUAL_PLAIN, d->keep[s->atom] = true;
+		d->resolution[symbol] = DUAL_PLAIN, d->keep[s->atom] = true;
 	else if (s->atom && !s->global && is_read_only(&d->inst.sections[d->inst.atoms[s->atom].section]))
-		d->fate[symbol] = DUAL_INST, d->keep[s->atom] = true;
+		d->resolution[symbol] = DUAL_INST, d->keep[s->atom] = true;
 	else
-		d->fate[symbol] = DUAL_MISSING;
+		d->resolution[symbol] = DUAL_MISSING;
 }
 
 /* A constant's section and content as one text; false if it refers to anything. */
@@ -163,7 +163,7 @@ static bool constant_key(const struct asmtext *t, uint32_t atom, struct buf *key
 {
 	const struct asmtext_section *s = &t->sections[t->atoms[atom].section];
 
-	if (s->exec || !s->alloc || s->group.size || !is_read_only(s) || t->atoms[atom].names_symbols ||
+	if (s->exec || !s->alloc || s->group.size || !is_read_only(s) || t->atoms[atom].has_refs ||
 	    asmtext_starts(s->name, ".gcc_except_table"))
 		return false;
 	buf_clear(key);
@@ -193,7 +193,7 @@ static bool is_stub(struct asmtext_word name)
 	return name.size > 8 && memcmp(name.at + name.size - 8, ".DW.stub", 8) == 0;
 }
 
-static void judge_unnamed(struct dual *d, uint32_t symbol, struct buf *key)
+static void resolve_local(struct dual *d, uint32_t symbol, struct buf *key)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
 	const struct asmtext_atom *a = &d->inst.atoms[s->atom];
@@ -204,36 +204,36 @@ static void judge_unnamed(struct dual *d, uint32_t symbol, struct buf *key)
 	if (a->symbol == symbol && constant_key(&d->inst, s->atom, key))
 		twin = strmap_find(&d->constants, (const char *)key->data, key->size);
 	if (twin) {
-		d->fate[symbol] = DUAL_TWIN;
+		d->resolution[symbol] = DUAL_TWIN;
 		d->twin[symbol] = (uint32_t)*twin;
 	} else if (is_read_only(section)) {
-		d->fate[symbol] = DUAL_INST;
+		d->resolution[symbol] = DUAL_INST;
 		d->keep[s->atom] = true;
-	} else if (found && !d->names_code[s->atom] && same_variable(d, symbol, found)) {
-		d->fate[symbol] = DUAL_PLAIN;
+	} else if (found && !d->refers_to_code[s->atom] && same_variable(d, symbol, found)) {
+		d->resolution[symbol] = DUAL_PLAIN;
 	} else if (is_stub(s->name)) {
-		d->fate[symbol] = DUAL_INST;
+		d->resolution[symbol] = DUAL_INST;
 		d->keep[s->atom] = true;
 	} else {
-		d->fate[symbol] = DUAL_MISSING;
+		d->resolution[symbol] = DUAL_MISSING;
 	}
 }
 
-static void judge(struct dual *d, uint32_t symbol, struct buf *key)
+static void resolve(struct dual *d, uint32_t symbol, struct buf *key)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
 	const struct asmtext_section *section = &d->inst.sections[d->inst.atoms[s->atom].section];
 
 	if (s->defined == ASMTEXT_COMMON)
-		judge_named(d, symbol);
+		resolve_named(d, symbol);
 	else if (s->defined != ASMTEXT_ATOM || !s->atom || section->exec)
 		return;
 	else if (asmtext_starts(section->name, ".gcc_except_table"))
-		d->fate[symbol] = DUAL_INST, d->keep[s->atom] = true;
+		d->resolution[symbol] = DUAL_INST, d->keep[s->atom] = true;
 	else if (asmtext_local(s->name))
-		judge_unnamed(d, symbol, key);
+		resolve_local(d, symbol, key);
 	else
-		judge_named(d, symbol);
+		resolve_named(d, symbol);
 }
 
 /* Tables for computed gotos: the other version's would lead into the other version. */
@@ -243,7 +243,7 @@ static void find_code_tables(struct dual *d)
 		const struct asmtext_symbol *s = &d->inst.symbols[d->inst.refs[i].symbol];
 
 		if (asmtext_local(s->name) && dual_is_function(&d->inst, s->atom))
-			d->names_code[d->inst.refs[i].atom] = true;
+			d->refers_to_code[d->inst.refs[i].atom] = true;
 	}
 }
 
@@ -300,7 +300,7 @@ static bool shares_one(const struct dual *d, const struct uses *inst, const stru
 }
 
 /* A function that uses an `n.0` where its plain version uses only an `n.1` is not trusted. */
-static void look_over_statics(struct dual *d)
+static void check_statics(struct dual *d)
 {
 	struct uses inst = uses_of(&d->inst), plain = uses_of(&d->plain);
 
@@ -330,7 +330,7 @@ void dual_pair_data(struct dual *d)
 	list_constants(d);
 	find_code_tables(d);
 	for (size_t i = 1; i < d->inst.symbol_count; i++)
-		judge(d, (uint32_t)i, &key);
-	look_over_statics(d);
+		resolve(d, (uint32_t)i, &key);
+	check_statics(d);
 	buf_free(&key);
 }

@@ -10,7 +10,7 @@
 #include "wrap/dual/dual_merge.h"
 
 /* What the name of a symbol of the instrumented text becomes where it is referred to. */
-enum dual_fate {
+enum dual_resolution {
 	DUAL_PLAIN,	/* it stays: the plain text's, or defined elsewhere */
 	DUAL_TWIN,	/* the plain text has the same under another name */
 	DUAL_INST,	/* a copy of its own */
@@ -21,10 +21,10 @@ struct dual {
 	struct asmtext plain, inst;
 	bool gcc;
 	bool debug;		/* the instrumented text's debug information is used */
-	uint8_t *fate;		/* of inst's symbols: enum dual_fate */
+	uint8_t *resolution;		/* of inst's symbols: enum dual_resolution */
 	uint32_t *twin;		/* of inst's symbols: plain's symbol, for DUAL_TWIN */
 	bool *keep;		/* of inst's atoms */
-	bool *names_code;	/* of inst's data: it refers to places within functions */
+	bool *refers_to_code;	/* of inst's data: it refers to places within functions */
 	uint32_t *pair;		/* of inst's functions: plain's atom, or 0 */
 	uint32_t *paired;	/* of plain's functions: inst's atom, or 0 */
 	struct strmap constants;	/* plain's, by what is in them: symbols */

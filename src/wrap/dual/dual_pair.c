@@ -30,27 +30,27 @@ static bool same_parameters(const struct dual *d, const struct asmtext_symbol *p
 		return true;
 	if (memchr(plain->name.at, '.', plain->name.size))
 		return false;
-	return d->gcc || (plain->taken && inst->taken);
+	return d->gcc || (plain->address_taken && inst->address_taken);
 }
 
-static void pair_function(struct dual *d, uint32_t atom)
+static void resolve_function(struct dual *d, uint32_t atom)
 {
 	uint32_t symbol = d->inst.atoms[atom].symbol;
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol], *p;
 	uint32_t found = asmtext_find(&d->plain, s->name);
 
 	p = &d->plain.symbols[found];
-	d->fate[symbol] = DUAL_INST;
-	d->keep[atom] = !d->inst.atoms[atom].odd;
+	d->resolution[symbol] = DUAL_INST;
+	d->keep[atom] = !d->inst.atoms[atom].defines_symbol;
 	if (is_constructor(s->name)) {
-		d->fate[symbol] = DUAL_MISSING;
+		d->resolution[symbol] = DUAL_MISSING;
 		d->keep[atom] = false;
 	} else if (found && p->defined == ASMTEXT_SET) {
-		d->fate[symbol] = DUAL_PLAIN;	/* another name of a function that has its own pair */
+		d->resolution[symbol] = DUAL_PLAIN;	/* another name of a function that has its own pair */
 		d->keep[atom] = false;
 	} else if (found && p->defined == ASMTEXT_ATOM && dual_is_function(&d->plain, p->atom) &&
 		   same_parameters(d, p, s)) {
-		d->fate[symbol] = DUAL_PLAIN;
+		d->resolution[symbol] = DUAL_PLAIN;
 		d->pair[atom] = p->atom;
 	}
 }
@@ -61,20 +61,20 @@ static bool is_alias_label(struct asmtext_word name)
 	return name.size > 6 && memcmp(name.at + name.size - 6, "$local", 6) == 0;
 }
 
-static void judge_label(struct dual *d, uint32_t symbol)
+static void resolve_label(struct dual *d, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
 	uint32_t found = asmtext_find(&d->plain, s->name);
 
 	if (s->defined == ASMTEXT_SET && !asmtext_local(s->name))
-		d->fate[symbol] = found && d->plain.symbols[found].defined ? DUAL_PLAIN : DUAL_MISSING;
+		d->resolution[symbol] = found && d->plain.symbols[found].defined ? DUAL_PLAIN : DUAL_MISSING;
 	else if (s->defined == ASMTEXT_SET ||
 		 (s->defined == ASMTEXT_ATOM && asmtext_local(s->name) &&
 		  (s->atom == 0 || dual_is_function(&d->inst, s->atom))))
-		d->fate[symbol] = DUAL_INST;
+		d->resolution[symbol] = DUAL_INST;
 	if (s->defined == ASMTEXT_ATOM && is_alias_label(s->name) && found &&
 	    d->plain.symbols[found].defined && d->pair[s->atom])
-		d->fate[symbol] = DUAL_PLAIN;
+		d->resolution[symbol] = DUAL_PLAIN;
 }
 
 /* Can what the symbol stands for be referred to? */
@@ -82,7 +82,7 @@ static bool usable(const struct dual *d, uint32_t from, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
 
-	switch (d->fate[symbol]) {
+	switch (d->resolution[symbol]) {
 	case DUAL_MISSING: return false;
 	case DUAL_INST: return s->atom == 0 || s->atom == from || d->keep[s->atom];
 	default: return true;
@@ -120,10 +120,10 @@ void dual_pair(struct dual *d)
 {
 	for (size_t i = 1; i < d->inst.atom_count; i++)
 		if (dual_is_function(&d->inst, (uint32_t)i))
-			pair_function(d, (uint32_t)i);
+			resolve_function(d, (uint32_t)i);
 	dual_pair_data(d);
 	for (size_t i = 1; i < d->inst.symbol_count; i++)
-		judge_label(d, (uint32_t)i);
+		resolve_label(d, (uint32_t)i);
 	drop_broken(d);
 	d->debug = !d->gcc || has_own_lines(&d->inst);
 	dual_files(d);

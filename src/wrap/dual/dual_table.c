@@ -66,7 +66,7 @@ static void add_inner(const struct dual *d, struct buf *out)
 		uint32_t from = d->inst.refs[i].atom, to = d->inst.symbols[d->inst.refs[i].symbol].atom;
 		bool added;
 
-		if (from == to || d->fate[d->inst.refs[i].symbol] != DUAL_INST ||
+		if (from == to || d->resolution[d->inst.refs[i].symbol] != DUAL_INST ||
 		    !dual_is_function(&d->inst, from) || !dual_is_function(&d->inst, to) ||
 		    d->pair[to] || !d->keep[from] || !d->keep[to])
 			continue;
@@ -131,7 +131,7 @@ static void add_weak_hooks(const struct dual *d, struct buf *out)
 
 void dual_write_table(const struct dual *d, struct buf *out, struct dual_counts *counts)
 {
-	bool told = false;
+	bool reported = false;
 
 	count(d, counts);
 	if (counts->pairs == 0)
@@ -141,9 +141,9 @@ void dual_write_table(const struct dual *d, struct buf *out, struct dual_counts 
 			continue;
 		add_record_section(d, (uint32_t)i, out);
 		add_record(d, 0, (uint32_t)i, out);
-		if (!told && !d->inst.sections[d->inst.atoms[i].section].group.size) {
+		if (!reported && !d->inst.sections[d->inst.atoms[i].section].group.size) {
 			buf_addf(out, "\t.long 0,0,%zu,%u\n", counts->plain, DUAL_COUNT);
-			told = true;
+			reported = true;
 		}
 	}
 	add_inner(d, out);

@@ -95,23 +95,23 @@ static void add_name(const struct dual *d, uint32_t symbol, struct asmtext_word 
 		     struct buf *out)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
-	enum dual_fate fate = symbol ? (enum dual_fate)d->fate[symbol] : DUAL_PLAIN;
+	enum dual_resolution resolution = symbol ? (enum dual_resolution)d->resolution[symbol] : DUAL_PLAIN;
 
 	if (defining && dual_is_function(&d->inst, s->atom))
-		fate = DUAL_INST;
-	if (fate == DUAL_INST && asmtext_local(word)) {
+		resolution = DUAL_INST;
+	if (resolution == DUAL_INST && asmtext_local(word)) {
 		buf_add_text(out, ".Linst.");
 		buf_add(out, word.at + 2, word.size - 2);
 		return;
 	}
-	if (fate == DUAL_TWIN)
+	if (resolution == DUAL_TWIN)
 		word = d->plain.symbols[d->twin[symbol]].name;
-	if (fate == DUAL_MISSING && !defining) {
+	if (resolution == DUAL_MISSING && !defining) {
 		buf_add_char(out, '0');		/* only debug information still speaks of it */
 		return;
 	}
 	buf_add(out, word.at, word.size);
-	if (fate == DUAL_INST)
+	if (resolution == DUAL_INST)
 		buf_add_text(out, ".inst");
 }
 
@@ -187,7 +187,7 @@ static bool is_declaration(const struct dual *d, struct asmtext_word line, bool 
 		*wanted = asmtext_local(word);
 	else if (asmtext_is(verb, ".weak") || asmtext_is(verb, ".hidden"))
 		*wanted = symbol && (!d->inst.symbols[symbol].defined ||
-				     (d->fate[symbol] == DUAL_PLAIN && d->keep[d->inst.symbols[symbol].atom] &&
+				     (d->resolution[symbol] == DUAL_PLAIN && d->keep[d->inst.symbols[symbol].atom] &&
 				      !dual_is_function(&d->inst, d->inst.symbols[symbol].atom)));
 	return true;
 }

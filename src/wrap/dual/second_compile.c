@@ -212,7 +212,7 @@ static int merge(const struct plan *p, const char *plain, size_t size, struct bu
 	return failed;
 }
 
-int twice(const char *how, const char *plain, size_t size, struct buf *out,
+int second_compile(const char *how, const char *plain, size_t size, struct buf *out,
 	  struct dual_counts *counts, struct err *err)
 {
 	char *name = find_name(plain, size);

@@ -14,7 +14,7 @@
  * does not come from one of the sources there, but was written by hand. -1 if it has to
  * stay plain, with the reason.
  */
-int twice(const char *how, const char *plain, size_t size, struct buf *out,
+int second_compile(const char *how, const char *plain, size_t size, struct buf *out,
 	  struct dual_counts *counts, struct err *err);
 
 #endif

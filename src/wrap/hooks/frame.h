@@ -8,9 +8,9 @@
 
 enum frame {
 	FRAME_UNKNOWN,		/* not looked at */
-	FRAME_BAD,		/* not to be changed: a strangely named section, or memory below %rsp */
-	FRAME_SHARED,		/* an address of the stack may be known elsewhere */
-	FRAME_OWN,		/* nothing but its own plain accesses, by %rsp */
+	FRAME_UNSUPPORTED,		/* not to be changed: a strangely named section, or memory below %rsp */
+	FRAME_EXPOSED,		/* an address of the stack may be known elsewhere */
+	FRAME_PRIVATE,		/* nothing but its own plain accesses, by %rsp */
 };
 
 enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a);
@@ -19,6 +19,6 @@ enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a);
  * Whether the lines write the stack only where they name it, though its address is elsewhere, too. The compilers hook all
  * accesses to a variable or none: one that others can reach, and what is not hooked is not.
  */
-bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last);
+bool frame_only_named_writes(const struct asmtext *t, uint32_t first, uint32_t last);
 
 #endif

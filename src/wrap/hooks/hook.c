@@ -51,15 +51,15 @@ bool hook_read(const struct asmtext_line *l, struct hook *hook)
 	return true;
 }
 
-bool *hook_names(const struct asmtext *t)
+bool *hook_referenced_symbols(const struct asmtext *t)
 {
-	bool *named = xcalloc(t->symbol_count, sizeof(*named));
+	bool *referenced = xcalloc(t->symbol_count, sizeof(*referenced));
 
 	for (size_t i = 0; i < t->symbol_count; i++)
-		named[i] = t->symbols[i].taken;
+		referenced[i] = t->symbols[i].address_taken;
 	for (size_t i = 0; i < t->ref_count; i++)
-		named[t->refs[i].symbol] = true;
-	return named;
+		referenced[t->refs[i].symbol] = true;
+	return referenced;
 }
 
 /* gcc's `view` counts positions within a line, and names each but once. */

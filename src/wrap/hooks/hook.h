@@ -26,7 +26,7 @@ static inline bool hook_is_code(const struct asmtext_line *l)
 }
 
 /* From calloc, of symbols: code or data that is loaded refers to it. */
-bool *hook_names(const struct asmtext *t);
+bool *hook_referenced_symbols(const struct asmtext *t);
 
 /* The .loc of a second copy. */
 void hook_write_loc(struct asmtext_word line, struct buf *out);

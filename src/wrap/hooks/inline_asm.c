@@ -139,7 +139,7 @@ static int format_access(char *text, size_t size, const struct inline_hook *hook
 	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *scratch = pic ? "%rdx" : "%rcx";
 	const char *prefix = hook->unaligned ? "unaligned_" : "";
-	const char *ask = strstr(hook->kind, "write") ? INLINE_ASK : "";
+	const char *ask = strstr(hook->kind, "write") ? INLINE_PREFETCH : "";
 	char compare[96];
 	int length = hook->unaligned ? format_alignment(text, size, hook->size, label) : 0;
 

@@ -58,7 +58,7 @@ unsigned inline_op(const struct inline_hook *hook);
  * Asks for the line that is about to be written, before the write is told: stores reach memory in their order, and those
  * of records would wait behind one that misses.
  */
-#define INLINE_ASK "prefetchw (%rdi); "
+#define INLINE_PREFETCH "prefetchw (%rdi); "
 
 /*
  * The instructions that compare the shadow in %eax with the thread's own: two granules' if `wide`. In code that may end

@@ -134,7 +134,7 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 			"movw $$%u,%zu(%%rax); addq $$%zu,%%rax; movq %%rax,%s; jmp " END "; "
 			CALL ": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
 			alignment, SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE,
-			compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax", call->write ? INLINE_ASK : "",
+			compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax", call->write ? INLINE_PREFETCH : "",
 			cur, STAMP_BYTES - 1, site, site, offsetof(struct trace_record, site),
 			op, RECORD_OP, sizeof(struct trace_record), cur, op, module->avx ? "_wide" : "",
 			pic ? SPOILED_PIC : SPOILED_EXEC, module->avx512 ? SPOILED_AVX512 : "");

@@ -11,7 +11,7 @@
 
 #include "wrap/asm/asm_text.h"
 
-#define LARGEST 16
+#define MAX_BYTES 16
 
 struct copy {
 	struct asmtext_word result;	/* %7 */
@@ -120,7 +120,7 @@ static bool parse(struct asmtext_word line, bool own, struct copy *c)
 		return false;
 	if (fills ? !take(&line, "i32 ") || !take_number(&line, 255, &c->fill) : !take_pointer(&line, c, &c->from))
 		return false;
-	if (!take(&line, ", i64 ") || !take_number(&line, LARGEST, &c->size) || !take(&line, ")"))
+	if (!take(&line, ", i64 ") || !take_number(&line, MAX_BYTES, &c->size) || !take(&line, ")"))
 		return false;
 	c->rest = line;
 	return c->size > 0 && (c->size & (c->size - 1)) == 0 && take_rest(line);
@@ -131,7 +131,7 @@ static void add_word(struct buf *out, struct asmtext_word w)
 	buf_add(out, w.at, w.size);
 }
 
-static void end_line(struct buf *out, const struct copy *c)
+static void end_call(struct buf *out, const struct copy *c)
 {
 	add_word(out, c->rest);
 	buf_add_char(out, '\n');
@@ -158,7 +158,7 @@ static void write_hook(struct buf *out, const struct copy *c, const char *kind, 
 	buf_addf(out, "  call void @__tsan_%s%s%u(%s ", c->size > 1 ? "unaligned_" : "", kind, c->size, c->pointer);
 	add_word(out, at);
 	buf_add_char(out, ')');
-	end_line(out, c);
+	end_call(out, c);
 }
 
 /* Where pointers have types, one to these bytes is made first. `what` and `number` are its name. */
@@ -169,11 +169,11 @@ static void write_cast(struct buf *out, const struct copy *c, const char *what, 
 	buf_addf(out, "  %%snarl.%s.%zu = bitcast i8* ", what, number);
 	add_word(out, at);
 	buf_addf(out, " to %s*", type_of(c));
-	end_line(out, c);
+	end_call(out, c);
 }
 
 /* The pointer as an operand, and that the address may be any. */
-static void write_place(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
+static void write_address(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
 {
 	if (c->pointer[0] == 'p') {
 		buf_add_text(out, ", ptr ");
@@ -182,7 +182,7 @@ static void write_place(struct buf *out, const struct copy *c, const char *what,
 		buf_addf(out, ", %s* %%snarl.%s.%zu", type_of(c), what, number);
 	}
 	buf_add_text(out, ", align 1");
-	end_line(out, c);
+	end_call(out, c);
 }
 
 static void write_load(struct buf *out, const struct copy *c, size_t number)
@@ -190,7 +190,7 @@ static void write_load(struct buf *out, const struct copy *c, size_t number)
 	write_hook(out, c, "read", c->from);
 	write_cast(out, c, "from", number, c->from);
 	buf_addf(out, "  %%snarl.value.%zu = load %s", number, type_of(c));
-	write_place(out, c, "from", number, c->from);
+	write_address(out, c, "from", number, c->from);
 }
 
 static void write_value(struct buf *out, const struct copy *c, size_t number)
@@ -199,7 +199,7 @@ static void write_value(struct buf *out, const struct copy *c, size_t number)
 
 	if (c->from.size)
 		buf_addf(out, "%%snarl.value.%zu", number);
-	else if (c->size == LARGEST)
+	else if (c->size == MAX_BYTES)
 		buf_addf(out, "<i64 %lld, i64 %lld>", bytes, bytes);
 	else
 		buf_addf(out, "%lld", bytes);
@@ -213,13 +213,13 @@ static void write_copy(struct buf *out, const struct copy *c, size_t number)
 	write_cast(out, c, "to", number, c->to);
 	buf_addf(out, "  store %s ", type_of(c));
 	write_value(out, c, number);
-	write_place(out, c, "to", number, c->to);
+	write_address(out, c, "to", number, c->to);
 	buf_add_text(out, "  ");
 	add_word(out, c->result);
 	buf_addf(out, " = bitcast %s ", c->pointer);
 	add_word(out, c->to);
 	buf_addf(out, " to %s", c->pointer);
-	end_line(out, c);
+	end_call(out, c);
 }
 
 /* Whether the module has functions of its own in place of libc's. */

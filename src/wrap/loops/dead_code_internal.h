@@ -1,5 +1,5 @@
 /*
- * One instruction of a turn: what it reads and writes (thin_step.c), for those who take some away (thin.c).
+ * One instruction of a turn: what it reads and writes (dead_code_step.c), for those who take some away (thin.c).
  */
 #ifndef WRAP_LOOPS_DEAD_CODE_INTERNAL_H
 #define WRAP_LOOPS_DEAD_CODE_INTERNAL_H
@@ -14,11 +14,11 @@
 #define HIGHS (HIGH(16) - HIGH(0))
 #define FLAGS(f) ((uint64_t)(f) << 48)
 
-struct thin_step {
+struct dead_code_step {
 	struct asmtext_word text;
-	bool code, gone;
-	bool later;		/* gone from the turn, and made behind the loop */
-	bool clears;		/* gone, and the upper half becomes 0 behind the loop */
+	bool code, removed;
+	bool after_loop;		/* gone from the turn, and made behind the loop */
+	bool clears_upper_after;		/* gone, and the upper half becomes 0 behind the loop */
 	char *own;		/* the text, if it was changed */
 	bool pure;		/* it does nothing but write registers and flags */
 	bool lanes;		/* the upper half is made of upper halves, and of nothing else */
@@ -32,15 +32,15 @@ struct thin_step {
 	struct insn in;
 };
 
-static inline uint64_t thin_both(const struct insn_operand *o)
+static inline uint64_t dead_code_both_halves(const struct insn_operand *o)
 {
 	return LOW(o->reg) | HIGH(o->reg);
 }
 
 /* All that the operand names; of memory that is its address. */
-uint64_t thin_named_by(const struct insn_operand *o);
+uint64_t dead_code_named_by(const struct insn_operand *o);
 
 /* Fills in what step->text does. False: the instruction is not known. */
-bool thin_look(struct thin_step *step);
+bool dead_code_read(struct dead_code_step *step);
 
 #endif

@@ -25,7 +25,7 @@ static bool is_constant(const struct asmtext *t, const struct insn_operand *o)
 {
 	uint32_t symbol;
 
-	if (o->place != INSN_MEMORY || o->reg != INSN_RIP || o->index != INSN_NONE || o->opaque || o->got ||
+	if (o->kind != INSN_MEMORY || o->reg != INSN_RIP || o->index != INSN_NONE || o->opaque || o->got ||
 	    !asmtext_starts(o->symbol, ".LC"))
 		return false;
 	symbol = asmtext_find(t, o->symbol);
@@ -44,7 +44,7 @@ static const char *find_use(struct asmtext_word line, const struct asmtext *t, s
 	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
 		if (!asmtext_is(verb, uses[i].verb))
 			continue;
-		if (!insn_read(line, &in) || in.count != 2 || in.operand[1].place != INSN_VECTOR || !is_constant(t, &in.operand[0]))
+		if (!insn_read(line, &in) || in.count != 2 || in.operand[1].kind != INSN_VECTOR || !is_constant(t, &in.operand[0]))
 			return NULL;
 		end = memmem(line.at, line.size, "(%rip)", 6);
 		if (!end || in.operand[0].symbol.at > end)

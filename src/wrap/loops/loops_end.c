@@ -8,8 +8,8 @@
 #include "wrap/loops/loops_internal.h"
 
 /* Bytes between accesses that are looked at together: of a loop that goes through memory, and of others. */
-#define NEAR LOOP_NEAR
-#define BESIDE 8
+#define JOIN_NEAR LOOP_NEAR
+#define JOIN_APART 8
 
 /* It needs these, whose values are put where slots are left; %rcx has the turns less one, %esi what was found. */
 static const uint8_t scratch[] = { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RSI, INSN_RDI };
@@ -38,12 +38,12 @@ static bool is_short(const struct linear *v)
 }
 
 /* Whether all memory of the turns is looked at, with what is between them. */
-static bool is_near(const struct loops_access *a)
+static bool has_small_stride(const struct loops_access *a)
 {
 	return a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= LOOP_NEAR;
 }
 
-static bool is_plain(const struct loops_access *a)
+static bool is_simple(const struct loops_access *a)
 {
 	return a->at.terms > 0 && is_short(&a->at) && a->stride.terms <= 1 && is_short(&a->stride) &&
 	       a->stride.constant == (int16_t)a->stride.constant;
@@ -74,10 +74,10 @@ static bool same_stride(const struct loops_access *a, const struct loops_access 
 }
 
 /* Whether the access is near enough to be looked at together with that one. */
-static bool join(const struct loops_loop *l, struct look *look, const struct loops_access *a)
+static bool join_look(const struct loops_loop *l, struct look *look, const struct loops_access *a)
 {
 	const struct loops_access *first = &l->access[look->access];
-	int64_t distance, low, high, far = is_near(a) && a->stride.constant ? NEAR : BESIDE;
+	int64_t distance, low, high, far = has_small_stride(a) && a->stride.constant ? JOIN_NEAR : JOIN_APART;
 
 	if (!same_stride(a, first) || !linear_distance(&a->at, &first->at, &distance) ||
 	    distance < -far || distance > far)
@@ -86,7 +86,7 @@ static bool join(const struct loops_loop *l, struct look *look, const struct loo
 	high = distance + last_byte(a);
 	if (high < (int64_t)look->high)
 		high = (int64_t)look->high;
-	if (!is_near(a) && low + high >= LOOP_APART_BYTES)
+	if (!has_small_stride(a) && low + high >= LOOP_APART_BYTES)
 		return false;
 	look->low = (unsigned)low;
 	look->high = (unsigned)high;
@@ -100,7 +100,7 @@ static void find_looks(const struct loops_loop *l, struct looks *looks)
 		const struct loops_access *a = &l->access[i];
 		unsigned k = 0;
 
-		while (k < looks->count && !join(l, &looks->look[k], a))
+		while (k < looks->count && !join_look(l, &looks->look[k], a))
 			k++;
 		if (k == looks->count)
 			looks->look[looks->count++] = (struct look){ i, 0, last_byte(a) };
@@ -108,7 +108,7 @@ static void find_looks(const struct loops_loop *l, struct looks *looks)
 	}
 }
 
-bool loops_end_fits(const struct loops_loop *l)
+bool loops_end_possible(const struct loops_loop *l)
 {
 	struct looks looks;
 
@@ -116,14 +116,14 @@ bool loops_end_fits(const struct loops_loop *l)
 	    step_size(l) > 64)
 		return false;
 	for (unsigned i = 0; i < l->access_count; i++)
-		if (!is_plain(&l->access[i]))
+		if (!is_simple(&l->access[i]))
 			return false;
 	find_looks(l, &looks);
 	return looks.count <= NEST_LOOKS;
 }
 
 /* Where the value of a place is, while the scratch registers are in use. */
-static void write_place(const struct loops_loop *l, int place, struct buf *out)
+static void write_value(const struct loops_loop *l, int place, struct buf *out)
 {
 	for (unsigned i = 0; i < SCRATCH; i++)
 		if (place == scratch[i])
@@ -134,7 +134,7 @@ static void write_place(const struct loops_loop *l, int place, struct buf *out)
 		buf_addf(out, "%d(%%rsp)", LOOP_SLOT_AT(place - LOOP_FIRST_SLOT));
 }
 
-static void write_kept(const struct loops_loop *l, bool save, struct buf *out)
+static void write_scratch(const struct loops_loop *l, bool save, struct buf *out)
 {
 	for (unsigned i = 0; i < SCRATCH; i++) {
 		const char *name = loops_registers[scratch[i]];
@@ -147,14 +147,14 @@ static void write_kept(const struct loops_loop *l, bool save, struct buf *out)
 	}
 }
 
-static void write_turns(const struct loops_loop *l, size_t number, struct buf *out)
+static void write_iterations(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	uint64_t step = step_size(l);
 
 	buf_add_text(out, "\tmovq\t");
-	write_place(l, l->step < 0 ? loops_place(l, l->counter) : l->counter, out);
+	write_value(l, l->step < 0 ? loops_place(l, l->counter) : l->counter, out);
 	buf_add_text(out, ", %rcx\n\tsubq\t");
-	write_place(l, l->step < 0 ? l->counter : loops_place(l, l->counter), out);
+	write_value(l, l->step < 0 ? l->counter : loops_place(l, l->counter), out);
 	buf_add_text(out, ", %rcx\n");
 	if (step > 1)
 		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n", (unsigned)step - 1, number,
@@ -170,7 +170,7 @@ static void write_term(const struct loops_loop *l, const struct linear_term *ter
 	const char *by = first ? to : "rdi";
 
 	buf_add_text(out, moved ? "\tmovq\t" : factor < 0 ? "\tsubq\t" : "\taddq\t");
-	write_place(l, loops_place(l, term->variable), out);
+	write_value(l, loops_place(l, term->variable), out);
 	buf_addf(out, ", %%%s\n", moved ? by : to);
 	if (first && factor < 0)
 		buf_addf(out, "\tnegq\t%%%s\n", to);
@@ -238,7 +238,7 @@ static void write_apart(const struct loops_loop *l, const struct look *look, siz
 
 static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
 {
-	if (is_near(&l->access[look->access])) {
+	if (has_small_stride(&l->access[look->access])) {
 		write_near(l, look, number, out);
 		write_call("__snarl_loop_look", pic, out);
 	} else {
@@ -330,19 +330,19 @@ static void write_round(const struct loops_loop *l, const struct looks *looks, b
 }
 
 /* A nop by which the runtime finds where the end begins, to jump over it; and whether there is anything to tell at all. */
-static void write_ask(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+static void write_mode_check(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	buf_addf(out, "\tnopw\t.Lsnarld%zu(%%rip)\n", number);
 	if (!pic)
 		buf_addf(out, "\tcmpb\t$%d, __snarl_loops(%%rip)\n\tjne\t.Lsnarlt%zu\n", LOOPS_PLAIN, number);
-	write_kept(l, true, out);
+	write_scratch(l, true, out);
 	if (pic)
 		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$%d, (%%rax)\n\tjne\t.Lsnarlr%zu\n",
 			 LOOPS_PLAIN, number);
 }
 
 /* What is told or not, since %esi says which memory is shared. */
-static void write_told(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+static void write_records(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
 {
 	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n", number);
 	write_round(l, looks, pic, number, out);
@@ -353,7 +353,7 @@ static void write_told(const struct loops_loop *l, const struct looks *looks, bo
 		write_record(l, looks, i, pic, number, out);
 	write_call("__snarl_loop_close", pic, out);
 	buf_addf(out, ".Lsnarlq%zu:\n", number);
-	write_kept(l, false, out);
+	write_scratch(l, false, out);
 	buf_addf(out, "\tjmp\t.Lsnarle%zu\n", number);
 }
 
@@ -362,14 +362,14 @@ void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct
 	struct looks looks;
 
 	find_looks(l, &looks);
-	write_ask(l, pic, number, out);
-	write_turns(l, number, out);
+	write_mode_check(l, pic, number, out);
+	write_iterations(l, number, out);
 	buf_add_text(out, "\txorl\t%esi, %esi\n");
 	for (unsigned i = 0; i < looks.count; i++)
 		write_look(l, &looks.look[i], pic, number, out);
-	write_told(l, &looks, pic, number, out);
+	write_records(l, &looks, pic, number, out);
 	buf_addf(out, ".Lsnarlr%zu:\n", number);
-	write_kept(l, false, out);
+	write_scratch(l, false, out);
 	if (!pic)
 		buf_addf(out, ".Lsnarlt%zu:\n", number);
 }

@@ -17,36 +17,36 @@
 
 struct finder {
 	struct asmtext t;
-	bool *named;		/* of symbols: code or data that is loaded refers to it */
+	bool *referenced;		/* of symbols: code or data that is loaded refers to it */
 	uint8_t *frame;		/* of atoms: enum frame */
-	struct linear_turn turn;
+	struct linear_state state;
 	struct loops_loop loop;
 };
 
-static bool walk_code(struct finder *f, uint32_t line)
+static bool walk_line(struct finder *f, uint32_t line)
 {
 	const struct asmtext_line *l = &f->t.lines[line];
 	struct hook hook;
 	struct insn in;
 
 	if (hook_read(l, &hook)) {
-		if (!loops_add(&f->loop, line, &hook, &f->turn))
+		if (!loops_add_access(&f->loop, line, &hook, &f->state))
 			return false;
-		linear_call(&f->turn, hook.kept);
+		linear_call(&f->state, hook.kept);
 		return true;
 	}
-	if (l->user || !insn_read(l->text, &in) || !linear_step(&f->turn, &in))
+	if (l->user || !insn_read(l->text, &in) || !linear_step(&f->state, &in))
 		return false;
-	loops_note(&f->loop, &f->turn, l->text, &in);
+	loops_note_flags(&f->loop, &f->state, l->text, &in);
 	return true;
 }
 
 /* One turn, without the jump. */
-static bool walk(struct finder *f)
+static bool walk_iteration(struct finder *f)
 {
 	const struct asmtext *t = &f->t;
 
-	linear_begin(&f->turn);
+	linear_begin_iteration(&f->state);
 	f->loop.access_count = 0;
 	for (uint32_t i = f->loop.head + 1; i < f->loop.jump; i++) {
 		const struct asmtext_line *l = &t->lines[i];
@@ -56,9 +56,9 @@ static bool walk(struct finder *f)
 		if (l->kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(l->text), ".loc"))
 			continue;
 		if (l->kind == ASMTEXT_LABEL && !l->user &&
-		    !f->named[asmtext_find(t, asmtext_verb(l->text))])
+		    !f->referenced[asmtext_find(t, asmtext_verb(l->text))])
 			continue;
-		if (l->kind != ASMTEXT_CODE || !walk_code(f, i))
+		if (l->kind != ASMTEXT_CODE || !walk_line(f, i))
 			return false;
 	}
 	return true;
@@ -71,13 +71,13 @@ static bool walk_all(struct finder *f)
 	unsigned stack;
 
 	do {
-		memcpy(tainted, f->turn.tainted, sizeof(tainted));
-		stack = f->turn.stack_count;
-		if (!walk(f))
+		memcpy(tainted, f->state.tainted, sizeof(tainted));
+		stack = f->state.stack_count;
+		if (!walk_iteration(f))
 			return false;
 		for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
-			f->turn.tainted[i] |= tainted[i];
-	} while (stack != f->turn.stack_count || memcmp(tainted, f->turn.tainted, sizeof(tainted)) != 0);
+			f->state.tainted[i] |= tainted[i];
+	} while (stack != f->state.stack_count || memcmp(tainted, f->state.tainted, sizeof(tainted)) != 0);
 	return true;
 }
 
@@ -111,7 +111,7 @@ static enum frame frame_of(struct finder *f, uint32_t line)
 /* Whether nothing but what names it can write the stack. */
 static bool owns_stack(struct finder *f, uint32_t first, uint32_t last)
 {
-	return frame_of(f, last) == FRAME_OWN || frame_is_left_alone(&f->t, first, last);
+	return frame_of(f, last) == FRAME_PRIVATE || frame_only_named_writes(&f->t, first, last);
 }
 
 static bool find(struct finder *f, uint32_t line)
@@ -120,14 +120,14 @@ static bool find(struct finder *f, uint32_t line)
 	struct insn jump;
 	uint32_t head = find_head(t, line, &jump);
 
-	if (!head || frame_of(f, line) == FRAME_BAD)
+	if (!head || frame_of(f, line) == FRAME_UNSUPPORTED)
 		return false;
 	f->loop.head = head;
 	f->loop.jump = line;
-	f->loop.turn = &f->turn;
-	linear_init(&f->turn, owns_stack(f, head, line));
-	return walk_all(f) && !(jump.reads & ~f->turn.flags_set) && !f->turn.flags_tainted &&
-	       loops_settle(&f->loop) && loops_flags_are_dead(t, line + 1);
+	f->loop.state = &f->state;
+	linear_init(&f->state, owns_stack(f, head, line));
+	return walk_all(f) && !(jump.reads & ~f->state.flags_set) && !f->state.flags_tainted &&
+	       loops_qualify(&f->loop) && loops_flags_are_dead(t, line + 1);
 }
 
 static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct buf *out)
@@ -162,14 +162,14 @@ size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
 	size_t count = 0;
 
 	if (asmtext_read(&f.t, text, size, &err) == 0) {
-		f.named = hook_names(&f.t);
+		f.referenced = hook_referenced_symbols(&f.t);
 		f.frame = xcalloc(f.t.atom_count, sizeof(*f.frame));
 		count = write_loops(&f, pic, out);
 	} else {
 		buf_add(out, text, size);
 	}
 	asmtext_free(&f.t);
-	free(f.named);
+	free(f.referenced);
 	free(f.frame);
 	return count;
 }

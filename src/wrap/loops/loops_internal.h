@@ -30,9 +30,9 @@ struct loops_loop {
 	struct linear compared[2];	/* what the flags are of that the jump back depends on: */
 	unsigned moving;		/* this one changes by bound_step each turn, the other stays */
 	int64_t bound_step;
-	bool guessed;			/* … or so it seems */
+	bool assumed;			/* … or so it seems */
 	int compared_at[2];		/* the registers that they are in, or -1 */
-	const struct linear_turn *turn;	/* the stack variables' places */
+	const struct linear_state *state;	/* the stack variables' places */
 };
 
 #define LOOPS_SPILLS 12
@@ -76,19 +76,19 @@ void loops_constants_write(const struct loops_spills *s, struct buf *out);
 bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t, struct asmtext_word line, struct buf *out);
 
 /* The registers that it has found, for either. */
-void loops_spills_name(const struct loops_spills *s, struct thin_live *live);
+void loops_spills_add_live(const struct loops_spills *s, struct dead_code_live *live);
 
 /* False: the line needs no change, and is not written. */
 bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out);
 
 /* False: there are too many, or it must be seen by itself. */
-bool loops_add(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_turn *turn);
+bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_state *state);
 
 /* An instruction that may be the last one to set flags in a turn; `turn` is what is known behind it. */
-void loops_note(struct loops_loop *l, struct linear_turn *turn, struct asmtext_word text, const struct insn *in);
+void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct asmtext_word text, const struct insn *in);
 
 /* Of the accesses, and of l->turn at the end of a turn, all that is needed to tell the loop. False: it cannot be told. */
-bool loops_settle(struct loops_loop *l);
+bool loops_qualify(struct loops_loop *l);
 
 /* Whether no flag is used before it is set, from this line on. */
 bool loops_flags_are_dead(const struct asmtext *t, size_t line);
@@ -103,7 +103,7 @@ extern const char *const loops_registers[INSN_REGISTERS];
 const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line);
 
 /* Whether its end can be written out, and that: __snarl_loop is called behind it where it leaves the loop to it. */
-bool loops_end_fits(const struct loops_loop *l);
+bool loops_end_possible(const struct loops_loop *l);
 void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
 
 /* The number under which the descriptor names the variable, or -1. */

@@ -19,7 +19,7 @@ static const char *const vector_verbs[] = {
 static const char *const general_verbs[] = { "movq", "addq", "subq", "cmpq" };
 
 /* Those that calls do not keep and no instruction uses without naming them, as mul and cqto do %rdx. */
-static const char *const free_general[] = { "r8", "r9", "r10", "r11" };
+static const char *const general_registers[] = { "r8", "r9", "r10", "r11" };
 
 static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t count)
 {
@@ -39,7 +39,7 @@ static int stack_operand(const struct insn *in)
 	for (unsigned i = 0; i < in->count; i++) {
 		const struct insn_operand *o = &in->operand[i];
 
-		if (o->place != INSN_MEMORY || (o->reg != INSN_RSP && o->index != INSN_RSP))
+		if (o->kind != INSN_MEMORY || (o->reg != INSN_RSP && o->index != INSN_RSP))
 			continue;
 		if (o->index != INSN_NONE || o->opaque || o->symbol.size || found != -1)
 			return -2;
@@ -49,16 +49,16 @@ static int stack_operand(const struct insn *in)
 }
 
 /* Whether the instruction means the same with a register there. */
-static bool suits(struct asmtext_word verb, const struct insn *in, unsigned at, bool *vector)
+static bool register_would_do(struct asmtext_word verb, const struct insn *in, unsigned at, bool *vector)
 {
 	const struct insn_operand *other = &in->operand[1 - at];
 
 	if (in->count != 2)
 		return false;
-	*vector = other->place == INSN_VECTOR;
+	*vector = other->kind == INSN_VECTOR;
 	if (*vector)
 		return IS_ONE_OF(verb, vector_verbs);
-	return (other->place == INSN_IMMEDIATE || (other->place == INSN_REGISTER && other->size == 8)) &&
+	return (other->kind == INSN_IMMEDIATE || (other->kind == INSN_REGISTER && other->size == 8)) &&
 	       IS_ONE_OF(verb, general_verbs);
 }
 
@@ -77,13 +77,13 @@ static bool stores_eight(struct asmtext_word line, const struct insn *in, unsign
 
 	if (in->count != 2 || operand != 1)
 		return false;
-	if (from->place == INSN_VECTOR)
+	if (from->kind == INSN_VECTOR)
 		return asmtext_is(verb, "movsd") || asmtext_is(verb, "movq");
-	return asmtext_is(verb, "movq") && (from->place == INSN_IMMEDIATE || (from->place == INSN_REGISTER && from->size == 8));
+	return asmtext_is(verb, "movq") && (from->kind == INSN_IMMEDIATE || (from->kind == INSN_REGISTER && from->size == 8));
 }
 
 /* Two that overlap are refused, and so is one that is used in two ways. */
-static bool note(struct loops_spills *s, const struct insn *in, unsigned operand, struct asmtext_word line, bool vector)
+static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned operand, struct asmtext_word line, bool vector)
 {
 	int64_t at = in->operand[operand].number;
 	bool sets = operand == 1 && in->kind != INSN_COMPARE;
@@ -102,7 +102,7 @@ static bool note(struct loops_spills *s, const struct insn *in, unsigned operand
 	return true;
 }
 
-static bool look(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, bool refusing)
+static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, bool refusing)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		struct asmtext_word text = t->lines[i].text;
@@ -119,18 +119,18 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 				return false;
 			continue;
 		}
-		if (!suits(asmtext_verb(text), &in, (unsigned)at, &vector)) {
+		if (!register_would_do(asmtext_verb(text), &in, (unsigned)at, &vector)) {
 			if (refusing)
 				refuse(s, in.operand[at].number, in.size > 8 ? 64 : 8);
 		} else if (!refusing) {
-			if (!note(s, &in, (unsigned)at, text, vector))
+			if (!add_slot(s, &in, (unsigned)at, text, vector))
 				return false;
 		}
 	}
 	return true;
 }
 
-static bool names(const struct loops_loop *l, const struct asmtext *t, const char *name)
+static bool is_named(const struct loops_loop *l, const struct asmtext *t, const char *name)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++)
 		if (hook_is_code(&t->lines[i]) && memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
@@ -145,18 +145,18 @@ const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *
 	while (*next < sizeof(all) / sizeof(all[0])) {
 		const char *name = all[(*next)++];
 
-		if (!names(l, t, name) && !names(l, t, name + 1))	/* nor %ymm15 */
+		if (!is_named(l, t, name) && !is_named(l, t, name + 1))	/* nor %ymm15 */
 			return name;
 	}
 	return NULL;
 }
 
-static const char *find_general(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+static const char *free_general_register(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
 {
-	while (*next < sizeof(free_general) / sizeof(free_general[0])) {
-		const char *name = free_general[(*next)++];
+	while (*next < sizeof(general_registers) / sizeof(general_registers[0])) {
+		const char *name = general_registers[(*next)++];
 
-		if (!names(l, t, name))
+		if (!is_named(l, t, name))
 			return name;
 	}
 	return NULL;
@@ -187,13 +187,13 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 	*s = (struct loops_spills){ 0 };
 	if (!hooks_are_calls(l))
 		return;
-	if (!l->turn->follow_stack || !look(s, l, t, false) || !look(s, l, t, true))
+	if (!l->state->follow_stack || !find_slots(s, l, t, false) || !find_slots(s, l, t, true))
 		s->count = 0;
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
 		if (!s->spill[i].refused)
 			s->spill[i].reg = s->spill[i].vector ? loops_free_vector(l, t, &vectors)
-							     : find_general(l, t, &generals);
+							     : free_general_register(l, t, &generals);
 	loops_constants_find(s, l, t, &vectors);
 }
 
@@ -211,7 +211,7 @@ void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out
 	}
 }
 
-void loops_spills_name(const struct loops_spills *s, struct thin_live *live)
+void loops_spills_add_live(const struct loops_spills *s, struct dead_code_live *live)
 {
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct loops_spill *p = &s->spill[i];

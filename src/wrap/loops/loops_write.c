@@ -6,8 +6,8 @@
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-#define FEW 16u			/* hooks that cost as much as to tell a loop */
-#define FEW_MORE 2		/* … and each of its accesses, where its end is not written out */
+#define MIN_ACCESSES 16u			/* hooks that cost as much as to tell a loop */
+#define MORE_ITERATIONS 2		/* … and each of its accesses, where its end is not written out */
 
 const char *const loops_registers[INSN_REGISTERS] = {
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -45,16 +45,16 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
 	if (variable < INSN_REGISTERS)
 		buf_addf(out, "%%%s", loops_registers[variable]);
 	else
-		buf_addf(out, "%lld(%%rsp)", (long long)l->turn->stack[variable - INSN_REGISTERS]);
+		buf_addf(out, "%lld(%%rsp)", (long long)l->state->stack[variable - INSN_REGISTERS]);
 }
 
 /*
  * Telling a loop costs as much as some hooks: where there will be fewer, the loop has them.
  */
-static void write_few(const struct loops_loop *l, size_t number, struct buf *out)
+static void write_short_loop_check(const struct loops_loop *l, size_t number, struct buf *out)
 {
-	unsigned more = loops_end_fits(l) ? 0 : FEW_MORE;
-	int64_t turns = (FEW + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
+	unsigned more = loops_end_possible(l) ? 0 : MORE_ITERATIONS;
+	int64_t turns = (MIN_ACCESSES + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 
@@ -76,7 +76,7 @@ static void write_few(const struct loops_loop *l, size_t number, struct buf *out
 }
 
 /* A jump over all that follows, of which the runtime makes a nop if a list of sites switches the silent ones off. */
-static void write_gate(const struct loops_loop *l, size_t number, struct buf *out)
+static void write_silent_jump(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	if (l->silent_count)
 		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
@@ -86,8 +86,8 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 {
 	bool saved = pic;
 
-	write_gate(l, number, out);
-	write_few(l, number, out);
+	write_silent_jump(l, number, out);
+	write_short_loop_check(l, number, out);
 	for (unsigned i = 0; i < l->slot_count; i++)
 		saved |= l->slot[i] >= INSN_REGISTERS;
 	if (saved)
@@ -108,13 +108,13 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 
 		if (variable >= INSN_REGISTERS)
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n",
-				 (long long)l->turn->stack[variable - INSN_REGISTERS], LOOP_SLOT_AT(i));
+				 (long long)l->state->stack[variable - INSN_REGISTERS], LOOP_SLOT_AT(i));
 	}
 	if (saved)
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
 }
 
-static void write_turn(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
+static void write_body(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
 		       struct buf *out)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
@@ -131,51 +131,51 @@ static void write_turn(const struct asmtext *t, const struct loops_loop *l, cons
 }
 
 /* At the end of a turn: what the last hook keeps, what is named behind it, and what has got a register. */
-static struct thin_live live_behind(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
+static struct dead_code_live live_behind(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
 {
 	uint32_t last = l->access[l->access_count - 1].line;
-	struct thin_live live = THIN_ALL;
+	struct dead_code_live live = DEAD_CODE_ALL;
 	struct hook hook;
 
 	if (l->silent_count && l->silent[l->silent_count - 1].line > last)
 		last = l->silent[l->silent_count - 1].line;
 	if (!hook_read(&t->lines[last], &hook) || hook.site.size)
 		return live;		/* clang's hooks keep nearly all */
-	live = (struct thin_live){ .general = (uint16_t)hook.kept };
+	live = (struct dead_code_live){ .general = (uint16_t)hook.kept };
 	for (uint32_t i = last + 1; i < l->jump; i++)
-		if (hook_is_code(&t->lines[i]) && !thin_names(t->lines[i].text, &live))
-			return THIN_ALL;
-	loops_spills_name(spills, &live);
+		if (hook_is_code(&t->lines[i]) && !dead_code_add_names(t->lines[i].text, &live))
+			return DEAD_CODE_ALL;
+	loops_spills_add_live(spills, &live);
 	return live;
 }
 
-static void write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+static void write_record_call(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
-	if (loops_end_fits(l))
+	if (loops_end_possible(l))
 		loops_end_write(l, pic, number, out);
 	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
 		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
 }
 
-static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
+static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		       struct buf *out)
 {
 	struct loops_spills spills;
-	struct buf turn = { 0 }, behind = { 0 };
+	struct buf state = { 0 }, behind = { 0 };
 
 	loops_spills_find(&spills, l, t);
 	loops_spills_write(&spills, true, out);
 	loops_constants_write(&spills, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
-	write_turn(t, l, &spills, &turn);
-	thin_write((struct asmtext_word){ (const char *)turn.data, (uint32_t)turn.size }, live_behind(t, l, &spills), out,
+	write_body(t, l, &spills, &state);
+	dead_code_write((struct asmtext_word){ (const char *)state.data, (uint32_t)state.size }, live_behind(t, l, &spills), out,
 		   &behind);
 	write_jump(t, l, 'f', number, out);
 	buf_add(out, behind.data, behind.size);
-	buf_free(&turn);
+	buf_free(&state);
 	buf_free(&behind);
 	loops_spills_write(&spills, false, out);
-	write_tell(l, pic, number, out);
+	write_record_call(l, pic, number, out);
 }
 
 /* Marks the place behind a hook, so that descriptors can name it. */
@@ -218,7 +218,7 @@ static bool same_value(const struct linear *a, const struct linear *b)
 }
 
 /* How many accesses before there is the first one of the same memory, or more of it at the same place; 0: it is this one. */
-static unsigned same_before(const struct loops_loop *l, unsigned i)
+static unsigned equal_before(const struct loops_loop *l, unsigned i)
 {
 	const struct loops_access *a = &l->access[i];
 
@@ -262,7 +262,7 @@ static void write_access(const struct loops_loop *l, unsigned i, struct buf *out
 	if (a->stride.terms)
 		write_term(l, &a->stride, 0, out);
 	else
-		buf_addf(out, "%u,0", same_before(l, i));
+		buf_addf(out, "%u,0", equal_before(l, i));
 	buf_add_char(out, '\n');
 }
 
@@ -293,7 +293,7 @@ void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, 
 		 struct buf *out)
 {
 	write_start(l, pic, number, out);
-	write_fast(t, l, pic, number, out);
+	write_unhooked(t, l, pic, number, out);
 	write_hooked(t, l, number, out);
 	write_descriptor(t, l, number, out);
 }

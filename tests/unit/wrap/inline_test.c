@@ -313,12 +313,12 @@ static void test_output_is_stable(void **state)
 {
 	static const char text[] = "\tcall\t__tsan_read4@PLT\n\tcall\t__tsan_write16\n";
 	struct output once = run(text, sizeof(text) - 1, false);
-	struct output twice = run(once.text, once.size, false);
+	struct output second_compile = run(once.text, once.size, false);
 
 	(void)state;
-	assert_string_equal(once.text, twice.text);
+	assert_string_equal(once.text, second_compile.text);
 	free(once.text);
-	free(twice.text);
+	free(second_compile.text);
 }
 
 static void test_wanted(void **state)

@@ -16,7 +16,7 @@ static const char *const names[] = {
 };
 
 /* Walks through lines; false if one of them cannot be told. */
-static bool walk(struct linear_turn *t, const char *text)
+static bool walk(struct linear_state *t, const char *text)
 {
 	while (*text) {
 		const char *end = strchr(text, '\n');
@@ -31,7 +31,7 @@ static bool walk(struct linear_turn *t, const char *text)
 }
 
 /* As symbol, constant, factor*register…; [24] is of the stack. */
-static const char *show(const struct linear_turn *t, const struct linear *l)
+static const char *show(const struct linear_state *t, const struct linear *l)
 {
 	static char text[200];
 	int used;
@@ -56,7 +56,7 @@ static const char *show(const struct linear_turn *t, const struct linear *l)
 
 static void check(const char *code, unsigned reg, const char *expected)
 {
-	struct linear_turn t;
+	struct linear_state t;
 
 	linear_init(&t, true);
 	assert_true(walk(&t, code));
@@ -149,7 +149,7 @@ static void test_distance(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct linear_turn t;
+		struct linear_state t;
 		int64_t distance;
 
 		linear_init(&t, true);
@@ -163,7 +163,7 @@ static void test_distance(void **state)
 /* Where others know the stack, two reads of it may differ; a call changes what is below its top. */
 static void test_stack_distance(void **state)
 {
-	struct linear_turn t;
+	struct linear_state t;
 	int64_t distance;
 
 	(void)state;
@@ -195,7 +195,7 @@ static void test_refused(void **state)
 		"setne %al\n", "cmovne %rax, %rbx\n",	/* flags that were not set in the turn */
 		"incq %rbx\ncmovb %rax, %rbx\n",
 	};
-	struct linear_turn t;
+	struct linear_state t;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(code); i++) {
@@ -209,12 +209,12 @@ static void test_refused(void **state)
 static bool branch_tainted(const char *code)
 {
 	bool tainted[LINEAR_VARIABLES];
-	struct linear_turn t;
+	struct linear_state t;
 
 	linear_init(&t, false);
 	do {
 		memcpy(tainted, t.tainted, sizeof(tainted));
-		linear_begin(&t);
+		linear_begin_iteration(&t);
 		assert_true(walk(&t, code));
 		for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
 			t.tainted[i] |= tainted[i];
@@ -242,7 +242,7 @@ static void test_taint(void **state)
 
 static void test_strides(void **state)
 {
-	struct linear_turn t;
+	struct linear_state t;
 	struct linear at, stride;
 	int64_t step;
 
@@ -272,7 +272,7 @@ static void test_strides(void **state)
 
 static void test_call(void **state)
 {
-	struct linear_turn t;
+	struct linear_state t;
 
 	(void)state;
 	linear_init(&t, true);
@@ -341,7 +341,7 @@ static void test_random(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
 		uint64_t start[INSN_REGISTERS], now[INSN_REGISTERS];
-		struct linear_turn t;
+		struct linear_state t;
 		char text[80];
 
 		linear_init(&t, true);

@@ -6,21 +6,21 @@
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-#define HOPS 8		/* jumps that are followed to see whether flags are still needed */
+#define MAX_JUMPS 8		/* jumps that are followed to see whether flags are still needed */
 
-bool loops_add(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_turn *turn)
+bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_state *state)
 {
 	if (l->access_count == TRACE_LOOP_ACCESSES || (hook->op >> 8 & TRACE_VOLATILE))
 		return false;
 	l->access[l->access_count++] = (struct loops_access){ .line = line,
 							      .site = hook->site,
 							      .op = hook->op,
-							      .at = turn->value[INSN_RDI] };
+							      .at = state->value[INSN_RDI] };
 	return true;
 }
 
 /* The last thing that sets flags is what the jump back depends on: two values, or one and 0. */
-void loops_note(struct loops_loop *l, struct linear_turn *turn, struct asmtext_word text, const struct insn *in)
+void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct asmtext_word text, const struct insn *in)
 {
 	bool compares = in->count == 2 && asmtext_starts(asmtext_verb(text), "cmp");
 	bool counts = in->kind == INSN_ADD || in->kind == INSN_SUB || in->kind == INSN_INC || in->kind == INSN_DEC;
@@ -31,11 +31,11 @@ void loops_note(struct loops_loop *l, struct linear_turn *turn, struct asmtext_w
 	compared[0] = compared[1] = (struct linear){ 0 };
 	l->compared_at[0] = l->compared_at[1] = -1;
 	if (in->size == 8 && (compares || counts)) {
-		compared[0] = compares ? linear_read(turn, &in->operand[0]) : (struct linear){ .known = true };
-		compared[1] = linear_read(turn, &in->operand[in->count - 1]);
+		compared[0] = compares ? linear_read(state, &in->operand[0]) : (struct linear){ .known = true };
+		compared[1] = linear_read(state, &in->operand[in->count - 1]);
 	}
 	for (unsigned i = 0; i < 2 && compares; i++)
-		if (in->operand[i].place == INSN_REGISTER && in->operand[i].size == 8)
+		if (in->operand[i].kind == INSN_REGISTER && in->operand[i].size == 8)
 			l->compared_at[i] = in->operand[i].reg;
 }
 
@@ -43,7 +43,7 @@ void loops_note(struct loops_loop *l, struct linear_turn *turn, struct asmtext_w
 bool loops_flags_are_dead(const struct asmtext *t, size_t line)
 {
 	uint8_t live = INSN_ALL_FLAGS;
-	unsigned hops = 0;
+	unsigned jumps = 0;
 
 	for (; line < t->line_count; line++) {
 		const struct asmtext_line *l = &t->lines[line];
@@ -65,7 +65,7 @@ bool loops_flags_are_dead(const struct asmtext *t, size_t line)
 
 			if (!symbol || t->symbols[symbol].defined == ASMTEXT_UNDEFINED)
 				return true;	/* another function, to which flags mean nothing */
-			if (t->symbols[symbol].defined != ASMTEXT_ATOM || ++hops > HOPS)
+			if (t->symbols[symbol].defined != ASMTEXT_ATOM || ++jumps > MAX_JUMPS)
 				return false;
 			line = t->symbols[symbol].line;
 		}
@@ -80,7 +80,7 @@ int loops_place(const struct loops_loop *l, unsigned variable)
 {
 	int64_t step;
 
-	if (variable < INSN_REGISTERS && linear_advance(l->turn, variable, &step) && step == 0)
+	if (variable < INSN_REGISTERS && linear_advance(l->state, variable, &step) && step == 0)
 		return (int)variable;
 	for (unsigned i = 0; i < l->slot_count; i++)
 		if (l->slot[i] == variable)
@@ -88,7 +88,7 @@ int loops_place(const struct loops_loop *l, unsigned variable)
 	return -1;
 }
 
-static bool need(struct loops_loop *l, const struct linear_term *term)
+static bool need_variable(struct loops_loop *l, const struct linear_term *term)
 {
 	if (term->factor < INT8_MIN || term->factor > INT8_MAX)
 		return false;
@@ -101,70 +101,70 @@ static bool need(struct loops_loop *l, const struct linear_term *term)
 }
 
 /* Its address, as the descriptor can tell it. */
-static bool settle_access(struct loops_loop *l, struct loops_access *a)
+static bool describe_access(struct loops_loop *l, struct loops_access *a)
 {
-	if (!linear_stride(l->turn, &a->at, &a->stride) || a->at.terms > 2 || a->stride.terms > 1)
+	if (!linear_stride(l->state, &a->at, &a->stride) || a->at.terms > 2 || a->stride.terms > 1)
 		return false;
 	for (unsigned k = 0; k < a->at.terms; k++)
-		if (!need(l, &a->at.term[k]))
+		if (!need_variable(l, &a->at.term[k]))
 			return false;
-	return !a->stride.terms || need(l, &a->stride.term[0]);
+	return !a->stride.terms || need_variable(l, &a->stride.term[0]);
 }
 
-static bool settle_accesses(struct loops_loop *l)
+static bool describe_accesses(struct loops_loop *l)
 {
-	uint32_t told = 0;
+	uint32_t described = 0;
 
 	l->slot_count = 0;
 	l->silent_count = 0;
 	for (unsigned i = 0; i < l->access_count; i++) {
 		struct loops_access a = l->access[i];
 
-		if (settle_access(l, &a))
-			l->access[told++] = a;
+		if (describe_access(l, &a))
+			l->access[described++] = a;
 		else
 			l->silent[l->silent_count++] = a;
 	}
-	l->access_count = told;
-	return told > 0;
+	l->access_count = described;
+	return described > 0;
 }
 
 /* Of a register that could tell the turns: best are those that need no division, then those whose start is kept anyway. */
-static int worth(const struct loops_loop *l, unsigned variable, int64_t step)
+static int counter_score(const struct loops_loop *l, unsigned variable, int64_t step)
 {
 	uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
 
 	return 2 * ((size & (size - 1)) == 0) + (loops_place(l, variable) >= 0);
 }
 
-static bool settle_counter(struct loops_loop *l)
+static bool find_counter(struct loops_loop *l)
 {
 	int best = -1;
 
 	for (uint8_t i = 0; i < INSN_REGISTERS; i++) {
 		int64_t step;
 
-		if (!linear_advance(l->turn, i, &step) || step == 0 || worth(l, i, step) <= best)
+		if (!linear_advance(l->state, i, &step) || step == 0 || counter_score(l, i, step) <= best)
 			continue;
 		l->counter = i;
 		l->step = step;
-		best = worth(l, i, step);
+		best = counter_score(l, i, step);
 	}
-	return best >= 0 && need(l, &(struct linear_term){ l->counter, 1 });
+	return best >= 0 && need_variable(l, &(struct linear_term){ l->counter, 1 });
 }
 
 /*
  * A register that is not known to stay may do so nevertheless: one guesses by what it is before the first turn. That is
  * about time only; it is not tainted.
  */
-static void guess(struct loops_loop *l, unsigned i)
+static void assume_constant(struct loops_loop *l, unsigned i)
 {
 	int variable = l->compared_at[i];
 
 	if (l->compared[i].known || variable < 0)
 		return;
 	l->compared[i] = (struct linear){ .known = true, .terms = 1, .term = { { (uint16_t)variable, 1 } } };
-	l->guessed = true;
+	l->assumed = true;
 }
 
 /* Of what is compared: one variable that advances, and a number or one that stays. */
@@ -174,25 +174,25 @@ static bool is_bounded(struct loops_loop *l, unsigned moving, int64_t *step)
 	int64_t none;
 
 	if (!m->known || m->symbol.size || m->terms != 1 || m->term[0].factor != 1 ||
-	    !linear_advance(l->turn, m->term[0].variable, step) || *step == 0)
+	    !linear_advance(l->state, m->term[0].variable, step) || *step == 0)
 		return false;
-	guess(l, !moving);
+	assume_constant(l, !moving);
 	return s->known && !s->symbol.size &&
-	       (l->guessed || s->terms == 0 || (s->terms == 1 && s->term[0].factor == 1 &&
-				  linear_advance(l->turn, s->term[0].variable, &none) && none == 0));
+	       (l->assumed || s->terms == 0 || (s->terms == 1 && s->term[0].factor == 1 &&
+				  linear_advance(l->state, s->term[0].variable, &none) && none == 0));
 }
 
 /* That there are turns enough must be clear before the first one. */
-static bool settle_bound(struct loops_loop *l)
+static bool find_bound(struct loops_loop *l)
 {
-	l->guessed = false;
+	l->assumed = false;
 	for (l->moving = 0; l->moving < 2; l->moving++)
 		if (is_bounded(l, l->moving, &l->bound_step))
 			return true;
 	return false;
 }
 
-bool loops_settle(struct loops_loop *l)
+bool loops_qualify(struct loops_loop *l)
 {
-	return settle_accesses(l) && settle_counter(l) && settle_bound(l);
+	return describe_accesses(l) && find_counter(l) && find_bound(l);
 }

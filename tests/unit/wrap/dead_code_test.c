@@ -13,12 +13,12 @@
 #include "reference/register_machine.h"
 
 /* *behind is what is done behind the loop. */
-static char *run(const char *text, struct thin_live live, char **behind)
+static char *run(const char *text, struct dead_code_live live, char **behind)
 {
 	struct buf out = { 0 }, then = { 0 };
 	char *copy;
 
-	thin_write((struct asmtext_word){ text, (uint32_t)strlen(text) }, live, &out, &then);
+	dead_code_write((struct asmtext_word){ text, (uint32_t)strlen(text) }, live, &out, &then);
 	copy = xstrdup(buf_string(&out));
 	*behind = xstrdup(buf_string(&then));
 	buf_free(&out);
@@ -26,7 +26,7 @@ static char *run(const char *text, struct thin_live live, char **behind)
 	return copy;
 }
 
-static void check_loop(const char *text, struct thin_live live, const char *want, const char *want_behind)
+static void check_loop(const char *text, struct dead_code_live live, const char *want, const char *want_behind)
 {
 	char *behind, *got = run(text, live, &behind);
 
@@ -36,12 +36,12 @@ static void check_loop(const char *text, struct thin_live live, const char *want
 	free(behind);
 }
 
-static void check(const char *text, struct thin_live live, const char *want)
+static void check(const char *text, struct dead_code_live live, const char *want)
 {
 	check_loop(text, live, want, "");
 }
 
-static const struct thin_live kept = { .general = 0xf038, .lower = 0x8000 };	/* by calls, and %xmm15 */
+static const struct dead_code_live kept = { .general = 0xf038, .lower = 0x8000 };	/* by calls, and %xmm15 */
 
 static void test_dead(void **state)
 {
@@ -49,9 +49,9 @@ static void test_dead(void **state)
 	check("\tmovq\t%rbx, %rdi\n\t.loc 1 2\n\taddq\t$8, %rbx\n\tleaq\t8(%rbx), %rdi\n", kept, "\t.loc 1 2\n\taddq\t$8, %rbx\n");
 	/* One that is read, the last one where it lives on, a store, half a register. */
 	check("\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n", kept, "\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n");
-	check("\tmovl\t$1, %edi\n\tmovl\t$2, %edi\n", THIN_ALL, "\tmovl\t$2, %edi\n");
+	check("\tmovl\t$1, %edi\n\tmovl\t$2, %edi\n", DEAD_CODE_ALL, "\tmovl\t$2, %edi\n");
 	check("\tmovq\t%rbx, (%rdi)\n", kept, "\tmovq\t%rbx, (%rdi)\n");
-	check("\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n", THIN_ALL, "\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n");
+	check("\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n", DEAD_CODE_ALL, "\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n");
 	/* Flags that are read, and a load, which may be of nobody's memory, but not on the stack. */
 	check("\tsubq\t%rbx, %rdi\n\tsete\t%bl\n", kept, "\tsubq\t%rbx, %rdi\n\tsete\t%bl\n");
 	check("\tsubq\t%rbx, %rdi\n\tcmpq\t%rbp, %rbx\n", kept, "\tcmpq\t%rbp, %rbx\n");
@@ -75,7 +75,7 @@ static void test_copies(void **state)
 	/* Whoever reads the upper half may want the 0 in it. */
 	check(SUM "\tmovapd\t%xmm0, (%rbx)\n", kept, "\tmovsd\t(%rbx), %xmm15\n"
 	      "\tmovq\t%xmm15, %xmm0\n\taddsd\t8(%rbx), %xmm0\n\tmovapd\t%xmm0, (%rbx)\n");
-	check_loop("\tmovq\t%xmm1, %xmm0\n", THIN_ALL, "", "\tmovq\t%xmm1, %xmm0\n");
+	check_loop("\tmovq\t%xmm1, %xmm0\n", DEAD_CODE_ALL, "", "\tmovq\t%xmm1, %xmm0\n");
 	/* Changed meanwhile. */
 	check("\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n", kept,
 	      "\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n");
@@ -85,7 +85,7 @@ static void test_copies(void **state)
 /* What is for a copy alone is made where that goes, and what is for those behind the loop alone is copied there. */
 static void test_loop(void **state)
 {
-	static const struct thin_live live = { .general = 0xf038, .vector = 1, .lower = 0xc000 };
+	static const struct dead_code_live live = { .general = 0xf038, .vector = 1, .lower = 0xc000 };
 
 	(void)state;
 	check("\tmovsd\t(%rbx), %xmm2\n\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n", live,
@@ -155,7 +155,7 @@ static struct machine any_machine(void)
 }
 
 /* What does not live on from turn to turn, a hook has changed. */
-static void forget(struct machine *m, struct thin_live live)
+static void forget(struct machine *m, struct dead_code_live live)
 {
 	for (unsigned i = 0; i < 16; i++) {
 		if (!(live.general >> i & 1))
@@ -167,7 +167,7 @@ static void forget(struct machine *m, struct thin_live live)
 	}
 }
 
-static bool same(const struct machine *a, const struct machine *b, struct thin_live live)
+static bool same(const struct machine *a, const struct machine *b, struct dead_code_live live)
 {
 	bool equal = a->flags == b->flags && memcmp(a->memory, b->memory, sizeof(a->memory)) == 0;
 
@@ -186,7 +186,7 @@ static void test_random(void **state)
 	(void)state;
 	srand(1);
 	for (unsigned round = 0; round < 20000; round++) {
-		struct thin_live live = { (uint16_t)rand(), (uint16_t)(rand() & rand()), (uint16_t)rand() };
+		struct dead_code_live live = { (uint16_t)rand(), (uint16_t)(rand() & rand()), (uint16_t)rand() };
 		struct machine start = any_machine(), a, b;
 		struct buf text = { 0 };
 		unsigned count = 1 + (unsigned)rand() % 20;
