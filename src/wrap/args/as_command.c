@@ -19,6 +19,7 @@ static bool has_value(const char *word)
 	return false;
 }
 
+/* Options for another syntax or word size, and those that only ask for information. */
 static bool is_unsupported(const char *word)
 {
 	static const char *const list[] = {

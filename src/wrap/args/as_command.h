@@ -1,5 +1,5 @@
 /*
- * The command line of GNU as: which of its words are inputs.
+ * Splits a command line of GNU as into options and input files.
  */
 #ifndef WRAP_ARGS_AS_COMMAND_H
 #define WRAP_ARGS_AS_COMMAND_H
@@ -11,19 +11,22 @@
 
 struct input {
 	const char *path;	/* "-": standard input */
-	const char *text;	/* mapped; NULL: to be read */
-	size_t size;
-	int fd;
+	const char *text;	/* content in memory; NULL: still to be read from `fd` */
+	size_t size;		/* bytes of text */
+	int fd;			/* -1: not open yet */
 };
 
 struct command {
-	struct args words;	/* options, without inputs once they are known */
-	struct input *inputs;
-	size_t count, room;
-	bool unsupported;		/* other syntax or word size, only a question, or unclear */
+	struct args words;	/* options with their values, without inputs */
+	struct input *inputs;	/* at least one */
+	size_t count, room;	/* of inputs */
+	bool unsupported;	/* an option that this assembler leaves to GNU as alone */
 };
 
-/* The words without argv[0] and without response files. `c` is all zero, and nothing of it is freed. */
+/*
+ * Reads the words after argv[0], with response files expanded, into `c`, which is all zero.
+ * Memory of `c` lives until the process ends.
+ */
 void command_read(const struct args *in, struct command *c);
 
 #endif
