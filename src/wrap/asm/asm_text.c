@@ -5,15 +5,15 @@
 
 #include "base/mem.h"
 
-#define DEPTH 16
+#define MAX_PUSHED 16	/* sections on the stack of .pushsection; compilers push one or two */
 
-/* What is needed only while reading. */
+/* State while parsing. */
 struct reading {
 	struct asmtext *t;
-	uint32_t section, before;
-	uint32_t stack[DEPTH];
-	size_t depth;
-	bool user;
+	uint32_t section, before;	/* the current section and, for .previous, the one before */
+	uint32_t stack[MAX_PUSHED];	/* of .pushsection */
+	size_t depth;			/* entries of stack */
+	bool user;			/* in inline assembly */
 };
 
 static bool is_one_of(struct asmtext_word word, const char *const *list, size_t count)
@@ -31,6 +31,7 @@ uint32_t asmtext_find(const struct asmtext *t, struct asmtext_word name)
 	return at ? (uint32_t)*at : 0;
 }
 
+/* Returns the symbol of that name, new if need be. */
 static uint32_t intern(struct asmtext *t, struct asmtext_word name)
 {
 	bool added;
@@ -56,7 +57,7 @@ static uint32_t add_atom(struct asmtext *t, uint32_t section, uint32_t symbol, u
 	return (uint32_t)t->atom_count++;
 }
 
-/* The operand that ends at a comma or a blank, without quotes. */
+/* Takes the first operand from *rest: it ends at a comma or blank, and is returned unquoted. */
 static struct asmtext_word take_operand(struct asmtext_word *rest)
 {
 	const char *end = rest->at + rest->size, *at = rest->at, *from;
@@ -73,6 +74,7 @@ static struct asmtext_word take_operand(struct asmtext_word *rest)
 	return (struct asmtext_word){ from, (uint32_t)(at - from) };
 }
 
+/* What follows the verb in the line. */
 static struct asmtext_word operands(struct asmtext_word line, struct asmtext_word verb)
 {
 	const char *from = verb.at + verb.size;
@@ -80,16 +82,17 @@ static struct asmtext_word operands(struct asmtext_word line, struct asmtext_wor
 	return (struct asmtext_word){ from, (uint32_t)(line.at + line.size - from) };
 }
 
+/* Sets the flags that GNU as gives to a section of this name by default. */
 static void flags_by_name(struct asmtext_section *s)
 {
-	static const char *const bare[] = { ".comment", ".note.GNU-stack", ".llvm_addrsig" };
+	static const char *const not_loaded[] = { ".comment", ".note.GNU-stack", ".llvm_addrsig" };
 
 	s->exec = asmtext_starts(s->name, ".text");
 	s->debug = asmtext_starts(s->name, ".debug_");
 	s->write = asmtext_starts(s->name, ".data") || asmtext_starts(s->name, ".bss") ||
 		   asmtext_starts(s->name, ".tdata") || asmtext_starts(s->name, ".tbss") ||
 		   asmtext_starts(s->name, ".init_array") || asmtext_starts(s->name, ".fini_array");
-	s->alloc = !s->debug && !is_one_of(s->name, bare, ARRAY_SIZE(bare));
+	s->alloc = !s->debug && !is_one_of(s->name, not_loaded, ARRAY_SIZE(not_loaded));
 }
 
 static void flags_by_text(struct asmtext_section *s, struct asmtext_word flags)
@@ -100,7 +103,10 @@ static void flags_by_text(struct asmtext_section *s, struct asmtext_word flags)
 	s->debug = !s->alloc && asmtext_starts(s->name, ".debug_");
 }
 
-/* The same name with another group is another section; without flags the last of the name. */
+/*
+ * Returns the section of that name and group, or 0: sections of one name in different groups are
+ * different. A directive without flags names no group and means the last section of the name.
+ */
 static uint32_t find_section(const struct asmtext *t, struct asmtext_word name,
 			     struct asmtext_word group, bool flags)
 {
@@ -111,6 +117,7 @@ static uint32_t find_section(const struct asmtext *t, struct asmtext_word name,
 	return 0;
 }
 
+/* Returns the section that a directive names, new if need be; `rest` is behind the name. */
 static uint32_t enter_section(struct asmtext *t, struct asmtext_word name,
 			      struct asmtext_word rest, struct asmtext_word line)
 {
@@ -127,7 +134,7 @@ static uint32_t enter_section(struct asmtext *t, struct asmtext_word name,
 	found = find_section(t, name, s.group, flags.size > 0);
 	if (found)
 		return found;
-	/* clang writes "" for none; an operand must be there then. */
+	/* Quotes mean that there are flags: clang writes "" for a section with none. */
 	word = (struct asmtext_word){ name.at + name.size, 0 };
 	word.size = (uint32_t)(line.at + line.size - word.at);
 	if (memchr(word.at, '"', word.size) && asmtext_starts(line, "\t.section"))
@@ -145,7 +152,7 @@ static void change_section(struct reading *r, uint32_t to)
 	r->section = to;
 }
 
-/* True if the line is one that changes the section. */
+/* Handles a directive that changes the section; false if the line is none. */
 static bool read_section(struct reading *r, struct asmtext_word verb, struct asmtext_word line)
 {
 	static const char *const plain[] = { ".text", ".data", ".bss" };
@@ -154,7 +161,7 @@ static bool read_section(struct reading *r, struct asmtext_word verb, struct asm
 	if (is_one_of(verb, plain, ARRAY_SIZE(plain))) {
 		change_section(r, enter_section(r->t, verb, (struct asmtext_word){ verb.at, 0 }, line));
 	} else if (asmtext_is(verb, ".section") || asmtext_is(verb, ".pushsection")) {
-		if (asmtext_is(verb, ".pushsection") && r->depth < DEPTH)
+		if (asmtext_is(verb, ".pushsection") && r->depth < MAX_PUSHED)
 			r->stack[r->depth++] = r->section;
 		name = take_operand(&rest);
 		change_section(r, enter_section(r->t, name, rest, line));
@@ -169,7 +176,7 @@ static bool read_section(struct reading *r, struct asmtext_word verb, struct asm
 	return true;
 }
 
-/* Gives the lines that waited in this section to the atom. */
+/* Assigns the pending lines of the section to the atom that now begins. */
 static void assign_pending(struct asmtext *t, uint32_t section, uint32_t atom)
 {
 	struct asmtext_section *s = &t->sections[section];
@@ -191,7 +198,10 @@ static bool digit_at(struct asmtext_word w, size_t i)
 	return i < w.size && w.at[i] >= '0' && w.at[i] <= '9';
 }
 
-/* Tables of exceptions are full of labels; only these begin one. */
+/*
+ * Whether this label begins an exception table. A table has many labels inside, of which none may
+ * begin an atom.
+ */
 static bool begins_table(struct asmtext_word name)
 {
 	return (asmtext_starts(name, ".LLSDA") && (digit_at(name, 6) ||
@@ -199,6 +209,7 @@ static bool begins_table(struct asmtext_word name)
 	       asmtext_starts(name, "GCC_except_table") || asmtext_starts(name, ".Lexception");
 }
 
+/* Whether a label in the section begins an atom, rather than belonging to the open one. */
 static bool begins_atom(const struct asmtext *t, const struct asmtext_section *s,
 			struct asmtext_word name)
 {
@@ -245,7 +256,10 @@ static void read_label(struct reading *r, struct asmtext_word name, struct asmte
 	define(t, symbol, ASMTEXT_ATOM, s->open, line);
 }
 
-/* What the line says about symbols besides naming them. True: it says nothing else. */
+/*
+ * Handles directives that declare or define symbols. True: the symbols in this line are no
+ * references.
+ */
 static bool read_declaration(struct reading *r, struct asmtext_word verb, struct asmtext_word line)
 {
 	static const char *const symbol_only[] = {
@@ -270,7 +284,7 @@ static bool read_declaration(struct reading *r, struct asmtext_word verb, struct
 	return is_one_of(verb, symbol_only, ARRAY_SIZE(symbol_only));
 }
 
-/* In data, these stand before what they are about. */
+/* Directives that, in data sections, stand before the label of the symbol that they are about. */
 static bool precedes_symbol(struct asmtext_word verb)
 {
 	static const char *const list[] = {
@@ -281,6 +295,7 @@ static bool precedes_symbol(struct asmtext_word verb)
 	return is_one_of(verb, list, ARRAY_SIZE(list));
 }
 
+/* Adds the references and labels in a line. `jump`: it is a call or jump. */
 static void read_refs(struct asmtext *t, const struct asmtext_line *l, bool jump)
 {
 	const struct asmtext_section *s = &t->sections[l->section];
@@ -308,6 +323,7 @@ static void read_refs(struct asmtext *t, const struct asmtext_line *l, bool jump
 	}
 }
 
+/* Assigns the line to the open atom of its section, or makes it pending. */
 static void assign_atom(struct asmtext *t, struct asmtext_line *l, struct asmtext_word verb)
 {
 	struct asmtext_section *s = &t->sections[l->section];
@@ -319,7 +335,7 @@ static void assign_atom(struct asmtext *t, struct asmtext_line *l, struct asmtex
 		s->open = 0;
 	l->atom = s->open;
 	if (!l->atom && asmtext_is(verb, ".cfi_endproc"))
-		l->atom = s->last;	/* clang puts it behind .size */
+		l->atom = s->last;	/* clang writes it behind .size, which closes the atom */
 	if (!l->atom) {
 		if (s->pending == SIZE_MAX)
 			s->pending = t->line_count;
@@ -335,7 +351,7 @@ static bool has_comment(struct asmtext_word line, const char *text)
 	return memmem(line.at, line.size, text, strlen(text));
 }
 
-/* Text of the programmer begins and ends with such comments. */
+/* Compilers mark the beginning and the end of inline assembly by comments. */
 static void read_comment(struct reading *r, struct asmtext_word line, const char *at)
 {
 	struct asmtext_word comment = { at, (uint32_t)(line.at + line.size - at) };
@@ -371,7 +387,8 @@ static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 		return 0;
 	}
 	if (is_one_of(verb, unsupported, ARRAY_SIZE(unsupported)))
-		return err_set(err, "'%.*s' in the compiler's assembly", (int)verb.size, verb.at);
+		return err_set(err, "the compiler's assembly has '%.*s', which snarl does not read",
+			       (int)verb.size, verb.at);
 	if (verb.at + verb.size < end && verb.at[verb.size] == ':') {
 		read_label(r, verb, l);
 	} else if (read_section(r, verb, l->text)) {
@@ -385,7 +402,7 @@ static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 	return 0;
 }
 
-/* One empty entry each, so that 0 is nobody. */
+/* Adds an empty section, symbol and atom, so that index 0 means "none". */
 static void begin(struct asmtext *t)
 {
 	t->sections = xgrow(NULL, 0, &t->section_room, sizeof(*t->sections));

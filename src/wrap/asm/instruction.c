@@ -6,13 +6,14 @@
 #include "base/mem.h"
 
 #define ALL INSN_ALL_FLAGS
-#define MAYBE 0x80	/* a count of 0 changes nothing, or some are undefined */
+#define MAYBE 0x80	/* flags may change: a shift by 0 keeps them, a division undefines them */
 
-/* What a name says; those with `sized` may have one of the letters b, w, l, q at the end. */
+/* A mnemonic. */
 struct name {
 	const char *text;
-	uint8_t kind, sets;
-	bool sized;
+	uint8_t kind;		/* enum insn_kind */
+	uint8_t sets;		/* flags, or MAYBE */
+	bool sized;		/* a suffix b, w, l or q may follow */
 };
 
 static const struct name names[] = {
@@ -37,7 +38,7 @@ static const struct name names[] = {
 	{ "rol", INSN_CHANGE, MAYBE, true },
 	{ "ror", INSN_CHANGE, MAYBE, true },
 	{ "bswap", INSN_CHANGE, 0, true },
-	{ "imul", INSN_CHANGE, ALL, true },	/* with one operand it is wide */
+	{ "imul", INSN_CHANGE, ALL, true },	/* INSN_WIDE with one operand */
 	{ "mul", INSN_WIDE, ALL, true },
 	{ "div", INSN_WIDE, MAYBE, true },
 	{ "idiv", INSN_WIDE, MAYBE, true },
@@ -91,11 +92,13 @@ static bool needs_carry(struct asmtext_word condition)
 	       memchr(condition.at, 'c', condition.size);
 }
 
+/* The word without its first `skip` bytes. */
 static struct asmtext_word behind(struct asmtext_word w, uint32_t skip)
 {
 	return (struct asmtext_word){ w.at + skip, w.size - skip };
 }
 
+/* Bytes that the suffix of a mnemonic stands for; 0: it is no suffix. */
 static unsigned suffix_size(char c)
 {
 	switch (c) {
@@ -111,7 +114,7 @@ static unsigned suffix_size(char c)
 	return 0;
 }
 
-/* r8 … r15 with b, w, d or nothing behind. */
+/* Reads r8 to r15, each with suffix b, w, d or none. */
 static bool read_new_register(struct asmtext_word w, struct insn_operand *o)
 {
 	unsigned number = 0;
@@ -151,13 +154,13 @@ static bool read_general(struct asmtext_word w, struct insn_operand *o)
 	return w.size >= 2 && read_new_register(w, o);
 }
 
-/* `w` without the %. */
+/* Reads a register's name, without the %. */
 static bool read_register(struct asmtext_word w, struct insn_operand *o)
 {
 	if (asmtext_starts(w, "xmm") || asmtext_starts(w, "ymm") || asmtext_starts(w, "zmm")) {
 		o->kind = INSN_VECTOR;
 		o->size = w.at[0] == 'x' ? 16 : w.at[0] == 'y' ? 32 : 64;
-		/* {%k1} and the like come behind the number. */
+		/* An AVX-512 mask such as {%k1} would follow the number. */
 		if (w.size < 4 || w.size > 5 || w.at[w.size - 1] > '9')
 			return false;
 		o->reg = (uint8_t)(w.at[w.size - 1] - '0' + (w.size == 5 ? 10 * (w.at[3] - '0') : 0));
@@ -173,7 +176,7 @@ static bool is_number_part(char c)
 	       c == 'X';
 }
 
-/* One number of at most 64 bits at the start of *w, which it is taken from. */
+/* Takes a number of at most 64 bits from the start of *w. */
 static bool take_number(struct asmtext_word *w, int64_t *value)
 {
 	char text[24];
@@ -196,7 +199,7 @@ static bool begins_number(struct asmtext_word w)
 	return w.size && ((w.at[0] >= '0' && w.at[0] <= '9') || w.at[0] == '-');
 }
 
-/* symbol[@GOTPCREL] at the start of *w, which it is taken from. */
+/* Takes symbol or symbol@GOTPCREL from the start of *w. */
 static void take_symbol(struct asmtext_word *w, struct insn_operand *o)
 {
 	uint32_t size = 0;
@@ -207,12 +210,12 @@ static void take_symbol(struct asmtext_word *w, struct insn_operand *o)
 	*w = behind(*w, size);
 	if (w->size && w->at[0] == '@') {
 		o->got = asmtext_is(*w, "@GOTPCREL") && o->number == 0;
-		o->opaque = !o->got;	/* of a thread, or of the linker's making */
+		o->opaque = !o->got;	/* such as @tpoff or @PLT: an address that the linker makes */
 		*w = behind(*w, w->size);
 	}
 }
 
-/* A symbol and numbers, in any order, all of `w`: gcc writes 8+symbol, clang symbol+8. */
+/* Reads a sum of one symbol and numbers: gcc writes 8+symbol, clang symbol+8. */
 static bool read_value(struct asmtext_word w, struct insn_operand *o)
 {
 	int64_t number;
@@ -244,7 +247,7 @@ static struct asmtext_word trim(struct asmtext_word w)
 	return w;
 }
 
-/* The part up to a comma; *rest is what is behind it. */
+/* Takes the part up to a comma from *rest, with the comma. */
 static struct asmtext_word take_part(struct asmtext_word *rest)
 {
 	const char *comma = memchr(rest->at, ',', rest->size);
@@ -256,6 +259,7 @@ static struct asmtext_word take_part(struct asmtext_word *rest)
 	return trim(part);
 }
 
+/* Reads base or index of an address; an empty word leaves *reg alone. */
 static bool read_address_register(struct asmtext_word w, uint8_t *reg)
 {
 	struct insn_operand o = { 0 };
@@ -318,7 +322,7 @@ static bool read_operand(struct asmtext_word w, struct insn_operand *o)
 	return read_memory(w, o);
 }
 
-/* Operands end at a comma outside of parentheses. */
+/* Splits the operands at commas outside of parentheses. */
 static bool read_operands(struct asmtext_word rest, struct insn *in)
 {
 	while (rest.size) {
@@ -355,7 +359,7 @@ static bool starts_with_one_of(struct asmtext_word verb, const char *const *list
 	return false;
 }
 
-/* How much a vector instruction stores. */
+/* Bytes that a vector instruction stores to memory; 64, an upper limit, if unknown. */
 static uint8_t store_size(struct asmtext_word verb, const struct insn *in)
 {
 	static const char *const of_8[] = { "movsd", "movlp", "movhp", "movq" };
@@ -371,7 +375,7 @@ static uint8_t store_size(struct asmtext_word verb, const struct insn *in)
 	return asmtext_starts(verb, "mov") ? in->operand[0].size : 64;
 }
 
-/* Instructions with a vector register: what is written is the last operand. */
+/* Classifies an instruction with a vector register: accepted if it writes only its last operand. */
 static bool classify_vector(struct asmtext_word verb, struct insn *in)
 {
 	static const char *const out[] = {
@@ -379,7 +383,7 @@ static bool classify_vector(struct asmtext_word verb, struct insn *in)
 	};
 	const struct insn_operand *last = &in->operand[in->count - 1];
 
-	/* pcmpestri and the like, maskmovdqu, vptest: other things are written. */
+	/* pcmpestri and its kin, vptest, maskmovdqu: they write flags or other memory. */
 	if (memmem(verb.at, verb.size, "str", 3) || memmem(verb.at, verb.size, "test", 4) ||
 	    memmem(verb.at, verb.size, "maskmov", 7) || memmem(verb.at, verb.size, "comi", 4))
 		return false;
@@ -393,7 +397,7 @@ static bool classify_vector(struct asmtext_word verb, struct insn *in)
 	return true;
 }
 
-/* setCC, cmovCC, jCC. */
+/* Classifies setCC, cmovCC and jCC. */
 static bool classify_condition(struct asmtext_word verb, struct insn *in)
 {
 	in->reads = INSN_ALL_FLAGS;
@@ -404,7 +408,7 @@ static bool classify_condition(struct asmtext_word verb, struct insn *in)
 		return in->count == 1;
 	}
 	if (asmtext_starts(verb, "set") && is_condition(behind(verb, 3))) {
-		in->kind = INSN_CHANGE;		/* of the register's other bytes */
+		in->kind = INSN_CHANGE;		/* the register's other bytes stay */
 		in->size = 1;
 		return in->count == 1;
 	}
@@ -431,7 +435,7 @@ static bool classify(struct asmtext_word verb, struct insn *in)
 		if (!whole && !(names[i].sized && suffix && asmtext_is(stem, names[i].text)))
 			continue;
 		if (has_vector(in) && names[i].kind != INSN_COMPARE)
-			break;		/* movq %xmm0,%rax */
+			break;		/* such as movq %xmm0,%rax */
 		in->kind = names[i].kind;
 		in->sets = names[i].sets & ALL;
 		in->maybe_sets = names[i].sets & MAYBE;
@@ -446,7 +450,7 @@ static bool classify(struct asmtext_word verb, struct insn *in)
 		if (in->kind == INSN_CHANGE && asmtext_starts(verb, "imul") && in->count == 1)
 			in->kind = INSN_WIDE;
 		if (in->kind == INSN_CHANGE && in->count == 3)
-			in->kind = INSN_SET;	/* imul $3,%rax,%rcx */
+			in->kind = INSN_SET;	/* such as imul $3,%rax,%rcx */
 		if (in->kind == INSN_SET && last->kind == INSN_REGISTER)
 			in->size = last->size;
 		if (in->kind == INSN_WIDE)
@@ -475,7 +479,7 @@ bool insn_read(struct asmtext_word line, struct insn *in)
 	if (verb.size < 2 || memchr(line.at, ';', line.size) || memchr(line.at, '{', line.size))
 		return false;
 	rest = trim(behind(line, (uint32_t)(verb.at + verb.size - line.at)));
-	/* Their operand is a place, or nobody's business. */
+	/* Operands of these are code addresses, or have no effect. */
 	if (asmtext_starts(verb, "call") || asmtext_starts(verb, "jmp") || asmtext_starts(verb, "ret") ||
 	    asmtext_starts(verb, "nop")) {
 		if (rest.size && rest.at[0] == '*' && verb.at[0] == 'j')

@@ -27,7 +27,7 @@ static struct linear unknown(void)
 	return (struct linear){ 0 };
 }
 
-/* Takes a term in, in its order; one of factor 0 goes. */
+/* Adds a term in order of variables and drops it if its factor is 0. False: too many terms. */
 static bool add_term(struct linear *l, struct linear_term term)
 {
 	unsigned at = 0;
@@ -52,7 +52,7 @@ static bool add_term(struct linear *l, struct linear_term term)
 	return true;
 }
 
-/* a + factor * b. Of symbols there can be but one, once. */
+/* a + factor * b. The sum can hold one symbol, with factor 1. */
 static struct linear add(struct linear a, const struct linear *b, int64_t factor)
 {
 	if (!a.known || !b->known || (b->symbol.size && (a.symbol.size || factor != 1)))
@@ -95,7 +95,7 @@ static bool is_stack(const struct insn_operand *o)
 	       o->symbol.size == 0;
 }
 
-/* The variable of eight bytes there, or -1. */
+/* The variable of the stack slot that the operand names, or -1. */
 static int stack_variable(struct linear_state *t, const struct insn_operand *o)
 {
 	if (!is_stack(o))
@@ -115,7 +115,7 @@ static void set(struct linear_state *t, unsigned variable, struct linear value, 
 	t->tainted[variable] = tainted;
 }
 
-/* `size` bytes of the stack are no longer what they were. */
+/* A write of `size` bytes at offset `from` makes the slots that it overlaps unknown. */
 static void spoil_stack(struct linear_state *t, int64_t from, int64_t size, bool tainted)
 {
 	for (unsigned i = 0; i < t->stack_count; i++)
@@ -123,6 +123,7 @@ static void spoil_stack(struct linear_state *t, int64_t from, int64_t size, bool
 			set(t, INSN_REGISTERS + i, unknown(), t->tainted[INSN_REGISTERS + i] || tainted);
 }
 
+/* The address that a memory operand names. */
 static struct linear address(const struct linear_state *t, const struct insn_operand *o)
 {
 	struct linear sum = of_constant(o->number);
@@ -137,7 +138,7 @@ static struct linear address(const struct linear_state *t, const struct insn_ope
 	return sum;
 }
 
-/* Whether the operand, as one that is read, depends on memory that others may write. */
+/* Whether reading the operand gives a tainted value. */
 static bool taints(struct linear_state *t, const struct insn_operand *o)
 {
 	int variable;
@@ -176,7 +177,7 @@ struct linear linear_read(struct linear_state *t, const struct insn_operand *o)
 	return unknown();
 }
 
-/* The last operand of `size` bytes becomes this. */
+/* Writes `size` bytes to the operand. False: the operand cannot be written, or it is %rsp. */
 static bool write_operand(struct linear_state *t, const struct insn_operand *o, unsigned size,
 			  struct linear value, bool tainted)
 {
@@ -206,7 +207,7 @@ static bool write_operand(struct linear_state *t, const struct insn_operand *o, 
 	return true;
 }
 
-/* xorl %eax,%eax is a constant whatever was there. */
+/* Whether the instruction clears a register, such as xorl %eax,%eax: its old value is not read. */
 static bool is_zeroing(const struct insn *in)
 {
 	const struct insn_operand *o = in->operand;
@@ -216,7 +217,7 @@ static bool is_zeroing(const struct insn *in)
 	       in->size >= 4 && o[0].size == o[1].size;
 }
 
-/* The result in 64 bits; unknown if it is not linear. */
+/* The 64-bit value that the last operand gets; unknown if it is not linear. */
 static struct linear result(struct linear_state *t, const struct insn *in)
 {
 	const struct insn_operand *first = &in->operand[0], *last = &in->operand[in->count - 1];
@@ -260,7 +261,7 @@ static struct linear result(struct linear_state *t, const struct insn *in)
 	return unknown();
 }
 
-/* Whether what the instruction makes depends on memory of others. */
+/* Whether the result of the instruction is tainted. */
 static bool makes_tainted(struct linear_state *t, const struct insn *in)
 {
 	bool replaces = in->kind == INSN_MOVE || in->kind == INSN_SET;
@@ -280,6 +281,7 @@ static bool makes_tainted(struct linear_state *t, const struct insn *in)
 	return tainted;
 }
 
+/* Instructions that write %rax and %rdx. */
 static bool step_wide(struct linear_state *t, const struct insn *in)
 {
 	bool tainted = t->tainted[INSN_RAX] | t->tainted[INSN_RDX];
@@ -339,7 +341,7 @@ void linear_call(struct linear_state *t, uint32_t kept)
 	for (unsigned i = 0; i < INSN_REGISTERS; i++)
 		if (!(kept >> i & 1))
 			set(t, i, unknown(), false);
-	/* Its return address, and what it keeps. */
+	/* The callee writes below %rsp: its return address and saved registers. */
 	spoil_stack(t, INT64_MIN / 2, INT64_MAX / 2 + 1, false);
 	t->flags_set = 0;
 	t->flags_tainted = false;
@@ -354,7 +356,7 @@ bool linear_advance(const struct linear_state *t, unsigned variable, int64_t *st
 	       l->term[0].factor == 1;
 }
 
-/* How much the variable grows: a constant and variables that do not change. */
+/* Sets *by to what an iteration adds to the variable. False: it depends on variables that change. */
 static bool growth(const struct linear_state *t, unsigned variable, struct linear *by)
 {
 	struct linear self = of_variable(variable);

@@ -218,7 +218,7 @@ static void test_strange(void **state)
 
 	(void)state;
 	assert_int_equal(dual_merge(text, strlen(text), "", 0, true, &out, &counts, &err), -1);
-	assert_string_equal(err.text, "'.intel_syntax' in the compiler's assembly");
+	assert_string_equal(err.text, "the compiler's assembly has '.intel_syntax', which snarl does not read");
 	buf_free(&out);
 }
 
