@@ -9,7 +9,7 @@
 #include "wrap/asm/instruction.h"
 #include "wrap/hooks/hook.h"
 
-/* A name that needs no quotes. */
+/* Whether the name needs no quotes in assembly. */
 static bool is_plain(struct asmtext_word name)
 {
 	for (uint32_t i = 0; i < name.size; i++)
@@ -18,7 +18,7 @@ static bool is_plain(struct asmtext_word name)
 	return true;
 }
 
-/* An address of the stack gets into another register. */
+/* Whether the line copies an address of the stack into another register or to memory. */
 static bool leaks_stack(struct asmtext_word line)
 {
 	struct asmtext_word verb = asmtext_verb(line);
@@ -36,6 +36,7 @@ static bool leaks_stack(struct asmtext_word line)
 	return false;
 }
 
+/* Whether the line accesses memory below %rsp. */
 static bool uses_red_zone(struct asmtext_word line)
 {
 	const char *open = memmem(line.at, line.size, "(%rsp", 5);
@@ -46,7 +47,7 @@ static bool uses_red_zone(struct asmtext_word line)
 	return open && *at == '-';
 }
 
-/* gcc puts what is seldom run elsewhere, with the same stack. */
+/* Whether gcc split the function: NAME.cold, in another section, uses the same frame. */
 static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
 {
 	struct asmtext_word name = t->symbols[a->symbol].name;
@@ -57,7 +58,7 @@ static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
 	return has;
 }
 
-enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a)
+enum frame frame_classify(const struct asmtext *t, const struct asmtext_atom *a)
 {
 	enum frame frame = has_cold_part(t, a) ? FRAME_EXPOSED : FRAME_PRIVATE;
 
@@ -76,7 +77,7 @@ enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a)
 	return frame;
 }
 
-/* Somewhere else than on the stack, as far as the instruction says. */
+/* Whether the instruction writes memory other than by %rsp. */
 static bool writes_memory(const struct insn *in)
 {
 	const struct insn_operand *to = &in->operand[in->count ? in->count - 1 : 0];
@@ -89,7 +90,7 @@ static bool writes_memory(const struct insn *in)
 
 bool frame_only_named_writes(const struct asmtext *t, uint32_t first, uint32_t last)
 {
-	bool hooked = false;	/* a write that is to come */
+	bool hooked = false;	/* a hook for the next write was seen */
 
 	for (uint32_t i = first; i <= last; i++) {
 		const struct asmtext_line *l = &t->lines[i];
@@ -99,7 +100,7 @@ bool frame_only_named_writes(const struct asmtext *t, uint32_t first, uint32_t l
 		if (!hook_is_code(l))
 			continue;
 		if (hook_read(l, &hook)) {
-			/* What is read of the stack in 8 bytes is hooked nowhere. */
+			/* The read may be of a stack slot, which then is exposed. */
 			if ((hook.op & 0xff) == TRACE_READ && (hook.op >> 8 & TRACE_SIZE_MASK) >= 3)
 				return false;
 			hooked = (hook.op & 0xff) == TRACE_WRITE;

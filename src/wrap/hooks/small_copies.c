@@ -1,8 +1,10 @@
 /*
- * A filter over lines, like ir.c. The result of the call, which nobody uses, has to stay, since LLVM's values are
- * numbered; values with names can be put in anywhere.
+ * A filter over the lines of LLVM IR. The result of the call stays defined even if nothing uses it,
+ * since LLVM wants unnamed values numbered without gaps. New values have names, so they fit
+ * anywhere.
  *
- * The read is told and done before the write is told: under control another thread may come between.
+ * The read and its hook come before the hook of the write: in a controlled run, another thread may
+ * run in between.
  */
 #include "wrap/hooks/small_copies.h"
 
@@ -11,15 +13,16 @@
 
 #include "wrap/asm/asm_text.h"
 
-#define MAX_BYTES 16
+#define MAX_BYTES 16	/* the widest access that has a hook */
 
+/* A call of memcpy, memmove or memset. */
 struct copy {
-	struct asmtext_word result;	/* %7 */
-	const char *pointer;		/* how a pointer's type is written: up to LLVM 14 with that of the bytes */
-	struct asmtext_word to, from;	/* from: of a fill the empty word */
-	unsigned fill;			/* a byte */
-	unsigned size;
-	struct asmtext_word rest;	/* where it is in the source */
+	struct asmtext_word result;	/* such as %7 */
+	const char *pointer;		/* type of a byte pointer: "i8*" up to LLVM 14, else "ptr" */
+	struct asmtext_word to, from;	/* operands; from: empty for a fill */
+	unsigned fill;			/* the byte of a fill */
+	unsigned size;			/* bytes */
+	struct asmtext_word rest;	/* metadata behind the call: its source location */
 };
 
 static bool take(struct asmtext_word *w, const char *text)
@@ -33,6 +36,7 @@ static bool take(struct asmtext_word *w, const char *text)
 	return true;
 }
 
+/* Takes a decimal number of at most `most`. */
 static bool take_number(struct asmtext_word *w, unsigned most, unsigned *number)
 {
 	uint32_t size = 0;
@@ -47,7 +51,7 @@ static bool take_number(struct asmtext_word *w, unsigned most, unsigned *number)
 	return size > 0;
 }
 
-/* Up to a comma or parenthesis that belongs to nothing within; names may be quoted. */
+/* Takes the text up to a comma or closing parenthesis at nesting depth 0. Names may be quoted. */
 static struct asmtext_word take_part(struct asmtext_word *w)
 {
 	struct asmtext_word part = { w->at, 0 };
@@ -70,7 +74,7 @@ static struct asmtext_word take_part(struct asmtext_word *w)
 	return part;
 }
 
-/* A value or an address made of constants; there may be other things that say something about it. */
+/* Takes a pointer: a value, or a constant expression. False for others, such as with attributes. */
 static bool take_pointer(struct asmtext_word *w, const struct copy *c, struct asmtext_word *value)
 {
 	if (!take(w, c->pointer) || !take(w, " "))
@@ -80,7 +84,7 @@ static bool take_pointer(struct asmtext_word *w, const struct copy *c, struct as
 	       asmtext_starts(*value, "getelementptr ");
 }
 
-/* The name up to the parenthesis. `own`: the program has functions of libc's names itself. */
+/* Takes the function's name and parenthesis. `own`: the module defines memcpy and others itself. */
 static bool take_name(struct asmtext_word *w, bool own, bool *fills)
 {
 	if (!take(w, "@__tsan_mem") && (own || !take(w, "@mem")))
@@ -131,13 +135,14 @@ static void add_word(struct buf *out, struct asmtext_word w)
 	buf_add(out, w.at, w.size);
 }
 
-static void end_call(struct buf *out, const struct copy *c)
+/* Ends an instruction with the metadata of the call that it replaces. */
+static void end_instruction(struct buf *out, const struct copy *c)
 {
 	add_word(out, c->rest);
 	buf_add_char(out, '\n');
 }
 
-/* How the bytes are held. */
+/* The LLVM type that holds the bytes. */
 static const char *type_of(const struct copy *c)
 {
 	switch (c->size) {
@@ -158,10 +163,10 @@ static void write_hook(struct buf *out, const struct copy *c, const char *kind, 
 	buf_addf(out, "  call void @__tsan_%s%s%u(%s ", c->size > 1 ? "unaligned_" : "", kind, c->size, c->pointer);
 	add_word(out, at);
 	buf_add_char(out, ')');
-	end_call(out, c);
+	end_instruction(out, c);
 }
 
-/* Where pointers have types, one to these bytes is made first. `what` and `number` are its name. */
+/* If pointers are typed, casts `at` to the needed type, as the value %snarl.WHAT.NUMBER. */
 static void write_cast(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
 {
 	if (c->pointer[0] == 'p')
@@ -169,10 +174,10 @@ static void write_cast(struct buf *out, const struct copy *c, const char *what, 
 	buf_addf(out, "  %%snarl.%s.%zu = bitcast i8* ", what, number);
 	add_word(out, at);
 	buf_addf(out, " to %s*", type_of(c));
-	end_call(out, c);
+	end_instruction(out, c);
 }
 
-/* The pointer as an operand, and that the address may be any. */
+/* Writes the pointer operand of a load or store, which need not be aligned. */
 static void write_address(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
 {
 	if (c->pointer[0] == 'p') {
@@ -182,7 +187,7 @@ static void write_address(struct buf *out, const struct copy *c, const char *wha
 		buf_addf(out, ", %s* %%snarl.%s.%zu", type_of(c), what, number);
 	}
 	buf_add_text(out, ", align 1");
-	end_call(out, c);
+	end_instruction(out, c);
 }
 
 static void write_load(struct buf *out, const struct copy *c, size_t number)
@@ -193,6 +198,7 @@ static void write_load(struct buf *out, const struct copy *c, size_t number)
 	write_address(out, c, "from", number, c->from);
 }
 
+/* Writes the value to be stored: the loaded one, or the constant of a fill. */
 static void write_value(struct buf *out, const struct copy *c, size_t number)
 {
 	long long bytes = (long long)(c->fill * 0x0101010101010101u) >> (c->size < 8 ? 64 - 8 * c->size : 0);
@@ -219,10 +225,10 @@ static void write_copy(struct buf *out, const struct copy *c, size_t number)
 	buf_addf(out, " = bitcast %s ", c->pointer);
 	add_word(out, c->to);
 	buf_addf(out, " to %s", c->pointer);
-	end_call(out, c);
+	end_instruction(out, c);
 }
 
-/* Whether the module has functions of its own in place of libc's. */
+/* Whether the module defines memcpy, memmove or memset itself. */
 static bool defines_own(const char *text, const char *end)
 {
 	while ((text = memmem(text, (size_t)(end - text), "\ndefine ", 8))) {
@@ -238,7 +244,7 @@ static bool defines_own(const char *text, const char *end)
 
 size_t ir_copy_transform(const char *text, size_t size, bool pic, struct buf *out)
 {
-	const char *end = text + size, *kept = text;	/* nothing from `kept` on was written yet */
+	const char *end = text + size, *kept = text;	/* text before `kept` is written */
 	bool own = defines_own(text, end);
 	size_t count = 0;
 

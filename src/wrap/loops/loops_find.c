@@ -104,7 +104,7 @@ static enum frame frame_of(struct finder *f, uint32_t line)
 	uint32_t atom = f->t.lines[line].atom;
 
 	if (f->frame[atom] == FRAME_UNKNOWN)
-		f->frame[atom] = (uint8_t)frame_judge(&f->t, &f->t.atoms[atom]);
+		f->frame[atom] = (uint8_t)frame_classify(&f->t, &f->t.atoms[atom]);
 	return f->frame[atom];
 }
 
