@@ -1,9 +1,10 @@
 /*
- * Constants that stay in registers. gcc reads a number from memory in each turn of a loop with hooks, since calls
- * keep no vector register; in native code it would have read it once.
+ * Moves floating-point constants to registers in the copy without hooks. In a loop with hooks, gcc
+ * loads a constant from memory in each iteration, since calls preserve no vector register. Without
+ * hooks it would have loaded the constant once.
  *
- * What the compiler calls .LC… and has put where nobody writes is such a number. All of a turn is run through, so
- * that it would be read anyway.
+ * A constant is a symbol .LC... of the compiler in a section that is not writable. Each iteration
+ * executes the whole body, so the load before the loop reads nothing that the loop would not read.
  */
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-/* Those that mean the same with a register, and what loads as much as they read. */
+/* Instructions that mean the same with a register, and the load of what they read. */
 static const struct {
 	const char *verb, *load;
 } uses[] = {
@@ -21,6 +22,7 @@ static const struct {
 	{ "andps", "movaps" }, { "andnpd", "movapd" }, { "orpd", "movapd" }, { "xorpd", "movapd" }, { "xorps", "movaps" },
 };
 
+/* Whether the operand is a constant in read-only memory. */
 static bool is_constant(const struct asmtext *t, const struct insn_operand *o)
 {
 	uint32_t symbol;
@@ -34,7 +36,10 @@ static bool is_constant(const struct asmtext *t, const struct insn_operand *o)
 	return !t->sections[t->lines[t->symbols[symbol].line].section].write;
 }
 
-/* How its first operand is loaded, if that is a constant's memory and may as well be a register; the operand's text. */
+/*
+ * If the line's first operand is a constant that may be in a register, sets *at to the operand's
+ * text and returns the instruction that loads it, else NULL.
+ */
 static const char *find_use(struct asmtext_word line, const struct asmtext *t, struct asmtext_word *at)
 {
 	struct asmtext_word verb = asmtext_verb(line);

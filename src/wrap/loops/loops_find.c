@@ -1,9 +1,10 @@
 /*
- * Finding the loops. A candidate is a conditional jump back to a label with nothing between
- * that jumps or is jumped to; walked through twice or more (linear.h), all else follows.
+ * Finds loops that qualify. A candidate is a conditional jump back to a label, with no jump and no
+ * jump target in between. Its body is executed symbolically (asm/linear.h) until no more taint
+ * appears, at least once.
  *
- * The jump must not depend on memory that others may write: a thread that waits for
- * another one would do so unseen.
+ * The jump must not depend on memory that other threads may write: in a copy without hooks, a
+ * thread that spins on a flag would wait unseen.
  */
 #include "wrap/loops/loops.h"
 
@@ -17,12 +18,13 @@
 
 struct finder {
 	struct asmtext t;
-	bool *referenced;		/* of symbols: code or data that is loaded refers to it */
-	uint8_t *frame;		/* of atoms: enum frame */
+	bool *referenced;		/* by symbol: hook_referenced_symbols() */
+	uint8_t *frame;			/* by atom: enum frame */
 	struct linear_state state;
-	struct loops_loop loop;
+	struct loops_loop loop;		/* the candidate */
 };
 
+/* Executes one line symbolically; false: the loop does not qualify. */
 static bool walk_line(struct finder *f, uint32_t line)
 {
 	const struct asmtext_line *l = &f->t.lines[line];
@@ -41,7 +43,7 @@ static bool walk_line(struct finder *f, uint32_t line)
 	return true;
 }
 
-/* One turn, without the jump. */
+/* Executes one iteration symbolically, without the jump back. */
 static bool walk_iteration(struct finder *f)
 {
 	const struct asmtext *t = &f->t;
@@ -64,7 +66,7 @@ static bool walk_iteration(struct finder *f)
 	return true;
 }
 
-/* Until nothing new is tainted or found. */
+/* Repeats the iteration until it adds no taint and no stack slot. */
 static bool walk_all(struct finder *f)
 {
 	bool tainted[LINEAR_VARIABLES];
@@ -81,7 +83,7 @@ static bool walk_all(struct finder *f)
 	return true;
 }
 
-/* The label that the line jumps back to if all between may be a loop, else 0. */
+/* If the line is a conditional jump back within its function, returns the label's line, else 0. */
 static uint32_t find_head(const struct asmtext *t, uint32_t line, struct insn *jump)
 {
 	const struct asmtext_line *l = &t->lines[line];
@@ -108,12 +110,13 @@ static enum frame frame_of(struct finder *f, uint32_t line)
 	return f->frame[atom];
 }
 
-/* Whether nothing but what names it can write the stack. */
+/* Whether, in these lines, only accesses by %rsp write stack slots that are followed. */
 static bool owns_stack(struct finder *f, uint32_t first, uint32_t last)
 {
 	return frame_of(f, last) == FRAME_PRIVATE || frame_only_named_writes(&f->t, first, last);
 }
 
+/* Fills f->loop if the line ends a loop that qualifies. */
 static bool find(struct finder *f, uint32_t line)
 {
 	const struct asmtext *t = &f->t;
@@ -138,7 +141,7 @@ static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct b
 	}
 }
 
-/* Copies the text with its loops; returns how many of them are there twice. */
+/* Writes the text with two copies of each loop that qualifies; returns the number of such loops. */
 static size_t write_loops(struct finder *f, bool pic, struct buf *out)
 {
 	size_t count = 0;

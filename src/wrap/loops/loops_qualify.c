@@ -1,12 +1,13 @@
 /*
- * What is needed to tell a loop, of what one turn of it does: where its addresses come from, what counts the turns, and
- * from what it is clear beforehand how many there will be.
+ * Decides whether a loop qualifies, and computes what its descriptor says: how addresses depend on
+ * values before the loop, which register counts the iterations, and which comparison tells before
+ * the loop how many iterations there will be.
  */
 #include "abi/trace_format.h"
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-#define MAX_JUMPS 8		/* jumps that are followed to see whether flags are still needed */
+#define MAX_JUMPS 8	/* jumps followed by loops_flags_are_dead(), which thus ends in a cycle */
 
 bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_state *state)
 {
@@ -19,9 +20,9 @@ bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *ho
 	return true;
 }
 
-/* The last thing that sets flags is what the jump back depends on: two values, or one and 0. */
 void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct asmtext_word text, const struct insn *in)
 {
+	/* A comparison compares its operands; arithmetic compares its result with 0. */
 	bool compares = in->count == 2 && asmtext_starts(asmtext_verb(text), "cmp");
 	bool counts = in->kind == INSN_ADD || in->kind == INSN_SUB || in->kind == INSN_INC || in->kind == INSN_DEC;
 	struct linear *compared = l->compared;
@@ -39,7 +40,6 @@ void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct a
 			l->compared_at[i] = in->operand[i].reg;
 }
 
-/* Whether no flag is used before it is set, from this line on. */
 bool loops_flags_are_dead(const struct asmtext *t, size_t line)
 {
 	uint8_t live = INSN_ALL_FLAGS;
@@ -55,7 +55,7 @@ bool loops_flags_are_dead(const struct asmtext *t, size_t line)
 		if (!hook_is_code(l))
 			continue;
 		if (l->user)
-			return hook_read(l, &hook);	/* it spoils them */
+			return hook_read(l, &hook);	/* an inlined hook changes all flags */
 		if (!insn_read(l->text, &in) || (in.reads & live) || in.kind == INSN_BRANCH)
 			return false;
 		if (in.kind == INSN_LEAVE)
@@ -64,7 +64,7 @@ bool loops_flags_are_dead(const struct asmtext *t, size_t line)
 			uint32_t symbol = asmtext_find(t, in.operand[0].symbol);
 
 			if (!symbol || t->symbols[symbol].defined == ASMTEXT_UNDEFINED)
-				return true;	/* another function, to which flags mean nothing */
+				return true;	/* a tail call: no function gets flags from its caller */
 			if (t->symbols[symbol].defined != ASMTEXT_ATOM || ++jumps > MAX_JUMPS)
 				return false;
 			line = t->symbols[symbol].line;
@@ -88,6 +88,10 @@ int loops_place(const struct loops_loop *l, unsigned variable)
 	return -1;
 }
 
+/*
+ * Makes sure that the descriptor can name the term's variable before the loop, in a slot if need
+ * be. False: there is no slot left, or the factor does not fit.
+ */
 static bool need_variable(struct loops_loop *l, const struct linear_term *term)
 {
 	if (term->factor < INT8_MIN || term->factor > INT8_MAX)
@@ -100,7 +104,7 @@ static bool need_variable(struct loops_loop *l, const struct linear_term *term)
 	return true;
 }
 
-/* Its address, as the descriptor can tell it. */
+/* Computes the access's stride. False: the descriptor cannot express the address, or its stride. */
 static bool describe_access(struct loops_loop *l, struct loops_access *a)
 {
 	if (!linear_stride(l->state, &a->at, &a->stride) || a->at.terms > 2 || a->stride.terms > 1)
@@ -111,6 +115,7 @@ static bool describe_access(struct loops_loop *l, struct loops_access *a)
 	return !a->stride.terms || need_variable(l, &a->stride.term[0]);
 }
 
+/* Divides the accesses into described and silent ones. */
 static bool describe_accesses(struct loops_loop *l)
 {
 	uint32_t described = 0;
@@ -129,7 +134,10 @@ static bool describe_accesses(struct loops_loop *l)
 	return described > 0;
 }
 
-/* Of a register that could tell the turns: best are those that need no division, then those whose start is kept anyway. */
+/*
+ * Rates a register as counter. Steps that are powers of two need no division; a value that a slot
+ * holds anyway needs no further slot.
+ */
 static int counter_score(const struct loops_loop *l, unsigned variable, int64_t step)
 {
 	uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
@@ -137,6 +145,7 @@ static int counter_score(const struct loops_loop *l, unsigned variable, int64_t 
 	return 2 * ((size & (size - 1)) == 0) + (loops_place(l, variable) >= 0);
 }
 
+/* Chooses the register with the best score. */
 static bool find_counter(struct loops_loop *l)
 {
 	int best = -1;
@@ -154,8 +163,8 @@ static bool find_counter(struct loops_loop *l)
 }
 
 /*
- * A register that is not known to stay may do so nevertheless: one guesses by what it is before the first turn. That is
- * about time only; it is not tainted.
+ * Assumes that the register of an unknown compared value keeps its value from before the loop. If
+ * it does not, only the choice between the copies is worse, not the recording.
  */
 static void assume_constant(struct loops_loop *l, unsigned i)
 {
@@ -167,7 +176,10 @@ static void assume_constant(struct loops_loop *l, unsigned i)
 	l->assumed = true;
 }
 
-/* Of what is compared: one variable that advances, and a number or one that stays. */
+/*
+ * Whether each iteration adds a constant, *step, to compared[moving], while the other compared
+ * value is a number, or a variable that does not change.
+ */
 static bool is_bounded(struct loops_loop *l, unsigned moving, int64_t *step)
 {
 	const struct linear *m = &l->compared[moving], *s = &l->compared[!moving];
@@ -182,7 +194,7 @@ static bool is_bounded(struct loops_loop *l, unsigned moving, int64_t *step)
 				  linear_advance(l->state, s->term[0].variable, &none) && none == 0));
 }
 
-/* That there are turns enough must be clear before the first one. */
+/* Finds how the number of iterations can be estimated before the loop. */
 static bool find_bound(struct loops_loop *l)
 {
 	l->assumed = false;

@@ -1,11 +1,12 @@
 /*
- * What stays in registers. gcc takes a hook for a call, which keeps no vector register and few others: what
- * a turn needs behind it waits on the stack. In a copy without hooks that is a detour of some cycles for
- * each value, and of a multiple of the whole turn for one that goes from turn to turn.
+ * Moves stack slots to registers in the copy without hooks. gcc spills values to the stack around a
+ * hook, because it is a call that preserves no vector register and few others. Without hooks, each
+ * spill costs some cycles; one of a value that goes from iteration to iteration can take several
+ * times as long as the rest of the loop.
  *
- * Registers that the loop does not name are free if there was a call in it. Eight bytes of the
- * stack that nothing else can reach (linear.h) get one of them if each instruction that
- * uses them has the same meaning with a register.
+ * Since the hooks were calls, registers that calls do not preserve and that the loop does not name
+ * are free. A stack slot gets one of them if nothing else can reach the slot (asm/linear.h) and all
+ * instructions that use it mean the same with a register.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,16 @@
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
+/* Instructions that mean the same with a register in place of an 8-byte stack slot. */
 static const char *const vector_verbs[] = {
 	"movsd", "addsd", "subsd", "mulsd", "divsd", "minsd", "maxsd", "sqrtsd", "ucomisd", "comisd",
 };
 static const char *const general_verbs[] = { "movq", "addq", "subq", "cmpq" };
 
-/* Those that calls do not keep and no instruction uses without naming them, as mul and cqto do %rdx. */
+/*
+ * Registers that calls do not preserve and that no instruction uses without naming them (as mul and
+ * cqto use %rdx).
+ */
 static const char *const general_registers[] = { "r8", "r9", "r10", "r11" };
 
 static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t count)
@@ -31,7 +36,7 @@ static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t
 
 #define IS_ONE_OF(verb, words) is_one_of(verb, words, sizeof(words) / sizeof((words)[0]))
 
-/* The operand that is on the stack, or -1: none; -2: not one that can be told. */
+/* The index of the operand that is a stack slot; -1: none; -2: the line uses %rsp otherwise. */
 static int stack_operand(const struct insn *in)
 {
 	int found = -1;
@@ -48,7 +53,7 @@ static int stack_operand(const struct insn *in)
 	return found;
 }
 
-/* Whether the instruction means the same with a register there. */
+/* Whether the instruction means the same with a register as operand `at`. */
 static bool register_would_do(struct asmtext_word verb, const struct insn *in, unsigned at, bool *vector)
 {
 	const struct insn_operand *other = &in->operand[1 - at];
@@ -62,6 +67,7 @@ static bool register_would_do(struct asmtext_word verb, const struct insn *in, u
 	       IS_ONE_OF(verb, general_verbs);
 }
 
+/* Refuses the slots that overlap these bytes. */
 static void refuse(struct loops_spills *s, int64_t from, int64_t size)
 {
 	for (unsigned i = 0; i < s->count; i++)
@@ -69,7 +75,7 @@ static void refuse(struct loops_spills *s, int64_t from, int64_t size)
 			s->spill[i].refused = true;
 }
 
-/* Whether the instruction does nothing but write eight bytes to that operand. */
+/* Whether the instruction writes 8 bytes to that operand without reading it. */
 static bool stores_eight(struct asmtext_word line, const struct insn *in, unsigned operand)
 {
 	const struct insn_operand *from = &in->operand[0];
@@ -82,7 +88,10 @@ static bool stores_eight(struct asmtext_word line, const struct insn *in, unsign
 	return asmtext_is(verb, "movq") && (from->kind == INSN_IMMEDIATE || (from->kind == INSN_REGISTER && from->size == 8));
 }
 
-/* Two that overlap are refused, and so is one that is used in two ways. */
+/*
+ * Adds the slot that an instruction uses, or refuses it if vector and general instructions share
+ * it. False: there are too many slots.
+ */
 static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned operand, struct asmtext_word line, bool vector)
 {
 	int64_t at = in->operand[operand].number;
@@ -102,6 +111,10 @@ static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned ope
 	return true;
 }
 
+/*
+ * Walks through the loop. Without `refusing` it collects the slots that could be in registers; with
+ * it, it refuses those that some other instruction uses. False: no slot can be moved.
+ */
 static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, bool refusing)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
@@ -130,6 +143,7 @@ static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const
 	return true;
 }
 
+/* Whether the loop names the register. */
 static bool is_named(const struct loops_loop *l, const struct asmtext *t, const char *name)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++)
@@ -162,7 +176,7 @@ static const char *free_general_register(const struct loops_loop *l, const struc
 	return NULL;
 }
 
-/* clang's keep registers: what is not named may be in use. */
+/* Inlined hooks of clang preserve registers, so one that the loop does not name may be in use. */
 static bool hooks_are_calls(const struct loops_loop *l)
 {
 	for (unsigned i = 0; i < l->access_count; i++)

@@ -1,13 +1,18 @@
 /*
- * Writing a loop twice.
+ * Writes both copies of a loop, the choice between them, and the descriptor. loops.h has an example.
  */
 #include <string.h>
 
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-#define MIN_ACCESSES 16u			/* hooks that cost as much as to tell a loop */
-#define MORE_ITERATIONS 2		/* … and each of its accesses, where its end is not written out */
+/*
+ * The copy without hooks runs if the loop will make at least MIN_ACCESSES accesses: recording a
+ * loop costs about as much as that many hooks. If __snarl_loop is called, each access costs about
+ * MORE_ITERATIONS hooks more.
+ */
+#define MIN_ACCESSES 16u
+#define MORE_ITERATIONS 2
 
 const char *const loops_registers[INSN_REGISTERS] = {
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -30,7 +35,7 @@ const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line)
 	return NULL;
 }
 
-/* The jump back, to another label. */
+/* Writes the jump back, to the label .LsnarlKINDnumber. */
 static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind, size_t number,
 		       struct buf *out)
 {
@@ -39,7 +44,7 @@ static void write_jump(const struct asmtext *t, const struct loops_loop *l, char
 	buf_addf(out, "\t%.*s\t.Lsnarl%c%zu\n", (int)verb.size, verb.at, kind, number);
 }
 
-/* Where the variable is before the first turn. */
+/* Writes the operand that holds the variable before the loop. */
 static void write_variable(const struct loops_loop *l, unsigned variable, struct buf *out)
 {
 	if (variable < INSN_REGISTERS)
@@ -48,9 +53,7 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
 		buf_addf(out, "%lld(%%rsp)", (long long)l->state->stack[variable - INSN_REGISTERS]);
 }
 
-/*
- * Telling a loop costs as much as some hooks: where there will be fewer, the loop has them.
- */
+/* Writes a jump to the copy with hooks for loops that will have too few iterations. */
 static void write_short_loop_check(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	unsigned more = loops_end_possible(l) ? 0 : MORE_ITERATIONS;
@@ -58,7 +61,7 @@ static void write_short_loop_check(const struct loops_loop *l, size_t number, st
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 
-	/* At the end of the first turn this much is to come. */
+	/* Difference of the compared values that leaves this many iterations. */
 	if (__builtin_mul_overflow(turns - 1, step, &least) ||
 	    __builtin_add_overflow(least, moving->constant, &least) ||
 	    __builtin_sub_overflow(least, still->constant, &least) || least != (int32_t)least)
@@ -75,13 +78,17 @@ static void write_short_loop_check(const struct loops_loop *l, size_t number, st
 		 (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
 }
 
-/* A jump over all that follows, of which the runtime makes a nop if a list of sites switches the silent ones off. */
+/*
+ * Writes a jump of five bytes to the copy with hooks, if there are silent accesses. The runtime
+ * turns it into a nop while a list of sites switches all of them off.
+ */
 static void write_silent_jump(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	if (l->silent_count)
 		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
 }
 
+/* Writes the choice between the copies, and the slots with values before the loop. */
 static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	bool saved = pic;
@@ -114,6 +121,7 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
 }
 
+/* Writes the body without hooks, and with registers for stack slots and constants. */
 static void write_body(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
 		       struct buf *out)
 {
@@ -130,7 +138,10 @@ static void write_body(const struct asmtext *t, const struct loops_loop *l, cons
 	}
 }
 
-/* At the end of a turn: what the last hook keeps, what is named behind it, and what has got a register. */
+/*
+ * What may be live at an iteration's end: registers that the last hook preserves, registers that
+ * instructions behind it name, and registers chosen for stack slots and constants.
+ */
 static struct dead_code_live live_behind(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
 {
 	uint32_t last = l->access[l->access_count - 1].line;
@@ -140,7 +151,7 @@ static struct dead_code_live live_behind(const struct asmtext *t, const struct l
 	if (l->silent_count && l->silent[l->silent_count - 1].line > last)
 		last = l->silent[l->silent_count - 1].line;
 	if (!hook_read(&t->lines[last], &hook) || hook.site.size)
-		return live;		/* clang's hooks keep nearly all */
+		return live;		/* clang's hooks preserve nearly all registers */
 	live = (struct dead_code_live){ .general = (uint16_t)hook.kept };
 	for (uint32_t i = last + 1; i < l->jump; i++)
 		if (hook_is_code(&t->lines[i]) && !dead_code_add_names(t->lines[i].text, &live))
@@ -149,6 +160,7 @@ static struct dead_code_live live_behind(const struct asmtext *t, const struct l
 	return live;
 }
 
+/* Writes the code that records the loop. */
 static void write_record_call(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	if (loops_end_possible(l))
@@ -157,6 +169,7 @@ static void write_record_call(const struct loops_loop *l, bool pic, size_t numbe
 		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
 }
 
+/* Writes the copy without hooks, and the recording behind it. */
 static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		       struct buf *out)
 {
@@ -178,7 +191,7 @@ static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, 
 	write_record_call(l, pic, number, out);
 }
 
-/* Marks the place behind a hook, so that descriptors can name it. */
+/* Writes a label behind a hook, by which the descriptor names its site. */
 static void write_label(const struct loops_access *a, struct buf *out)
 {
 	if (a->site.size == 0)
@@ -188,7 +201,7 @@ static void write_label(const struct loops_access *a, struct buf *out)
 static void write_hooked(const struct asmtext *t, const struct loops_loop *l, size_t number,
 			 struct buf *out)
 {
-	/* Without a list it is the one that runs. */
+	/* With silent accesses and without a list of sites, this copy runs: align it. */
 	buf_addf(out, "%s.Lsnarlh%zu:\n", l->silent_count ? "\t.p2align 4\n" : "", number);
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct loops_access *a = loops_hook(l, i);
@@ -202,6 +215,7 @@ static void write_hooked(const struct asmtext *t, const struct loops_loop *l, si
 	buf_addf(out, ".Lsnarle%zu:\n", number);
 }
 
+/* Writes term `i` of a value as a struct loop_term. */
 static void write_term(const struct loops_loop *l, const struct linear *v, unsigned i, struct buf *out)
 {
 	if (i < v->terms)
@@ -217,7 +231,10 @@ static bool same_value(const struct linear *a, const struct linear *b)
 	return linear_distance(a, b, &distance) && distance == 0;
 }
 
-/* How many accesses before there is the first one of the same memory, or more of it at the same place; 0: it is this one. */
+/*
+ * Returns N if N accesses before this one comes the first with the same addresses and at least the
+ * same size; 0 if there is none.
+ */
 static unsigned equal_before(const struct loops_loop *l, unsigned i)
 {
 	const struct loops_access *a = &l->access[i];
@@ -232,7 +249,7 @@ static unsigned equal_before(const struct loops_loop *l, unsigned i)
 	return 0;
 }
 
-/* A quad of data, not to its end: the label behind the hook. */
+/* Writes the beginning of a .quad with the site's label. */
 static void write_site(const struct loops_access *a, struct buf *out)
 {
 	buf_add_text(out, "\t.quad\t");
@@ -242,6 +259,7 @@ static void write_site(const struct loops_access *a, struct buf *out)
 		buf_addf(out, ".Lsnarlp%u", a->line);
 }
 
+/* Writes a struct loop_access. */
 static void write_access(const struct loops_loop *l, unsigned i, struct buf *out)
 {
 	const struct loops_access *a = &l->access[i];
@@ -266,7 +284,10 @@ static void write_access(const struct loops_loop *l, unsigned i, struct buf *out
 	buf_add_char(out, '\n');
 }
 
-/* Where the code's section goes, its descriptors go: a group's, or what the linker throws away. */
+/*
+ * Writes the descriptor. Its section is in the group of the code's section and has a name of its
+ * own, so that the linker drops both together.
+ */
 static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out)
 {
 	const struct asmtext_section *s = &t->sections[t->lines[l->jump].section];
