@@ -1,10 +1,13 @@
 /*
- * Walks over the lines: forwards, which registers hold the same; backwards, what is read later. The two
- * halves of a vector register count by themselves: scalar code leaves in the upper one whatever it finds
- * there, and nobody reads it.
+ * Walks over the body: forwards with value numbers, to find registers that hold the same value;
+ * backwards with liveness, to find results that nothing reads.
  *
- * What the next turn sets before it reads it is for those behind the loop alone: a copy that nobody else
- * reads is made there, if what it is of is still the same.
+ * Both halves of a vector register are tracked separately: scalar code leaves the upper half as it
+ * is and never reads it.
+ *
+ * A result that the next iteration overwrites before reading it is needed only behind the loop. If
+ * the result is a copy, and its source still has the value at the iteration's end, the copy moves
+ * behind the loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +15,17 @@
 #include "base/mem.h"
 #include "wrap/loops/dead_code_internal.h"
 
-#define MAX_LINES 256		/* more are left as they are */
+#define MAX_LINES 256		/* a longer body is copied unchanged */
 
 struct body {
 	struct dead_code_step *steps;
 	size_t count;
-	uint64_t end;		/* what lives on behind a turn */
-	uint64_t reads_next;		/* what the next one reads of that */
-	size_t value[2 * INSN_REGISTERS];	/* in registers at the end: general ones, then vectors */
+	uint64_t end;		/* what is live at the end of an iteration */
+	uint64_t reads_next;	/* the part of `end` that the next iteration reads */
+	size_t value[2 * INSN_REGISTERS];	/* value numbers: general registers, then vector */
 };
 
-/* What the step reads, if `live` is behind it. */
+/* What the step reads, given what is live behind it: a dead upper half is not computed. */
 static uint64_t reads(const struct dead_code_step *s, uint64_t live)
 {
 	uint64_t all = s->reads;
@@ -34,13 +37,14 @@ static uint64_t reads(const struct dead_code_step *s, uint64_t live)
 	return all;
 }
 
+/* What is live before the step, given what is live behind it. */
 static uint64_t before(const struct dead_code_step *s, uint64_t live)
 {
 	return (live & ~s->sets) | reads(s, live);
 }
 
-/* What is live behind step `at`, if `live` is at the end. */
-static uint64_t live_behind(const struct body *t, size_t at, uint64_t live)
+/* What is live before step `at`, given what is live at the end. */
+static uint64_t live_before(const struct body *t, size_t at, uint64_t live)
 {
 	for (size_t i = t->count; i-- > at;)
 		if (t->steps[i].code && !t->steps[i].removed)
@@ -48,7 +52,7 @@ static uint64_t live_behind(const struct body *t, size_t at, uint64_t live)
 	return live;
 }
 
-/* What a turn reads before it sets it; what does not live on from the turn before is nothing to read. */
+/* What an iteration reads before it overwrites it, as far as it is live at the iteration's end. */
 static uint64_t first_reads(const struct body *t)
 {
 	uint64_t live = t->end, first = 0;
@@ -64,6 +68,7 @@ static uint64_t first_reads(const struct body *t)
 	return first & t->end;
 }
 
+/* Removes steps whose results are dead, and updates liveness. */
 static void walk_back(struct body *t)
 {
 	uint64_t live = t->end;
@@ -82,18 +87,22 @@ static void walk_back(struct body *t)
 	t->reads_next = first_reads(t);
 }
 
-/* Whether nobody in this turn or the next ones needs `bits` of what step `at` leaves, nor others behind the loop for its sake. */
+/* Whether no later step, in this iteration or the next, depends on `bits` as step `at` leaves them. */
 static bool only_for_after(const struct body *t, size_t at, uint64_t bits)
 {
-	return !(t->reads_next & bits) && !(live_behind(t, at + 1, t->end & ~bits) & bits);
+	return !(t->reads_next & bits) && !(live_before(t, at + 1, t->end & ~bits) & bits);
 }
 
+/* Index of the register in body.value. */
 static unsigned slot(const struct insn_operand *o)
 {
 	return o->reg + (o->kind == INSN_VECTOR ? INSN_REGISTERS : 0u);
 }
 
-/* A copy to where the value is already goes; an upper half that becomes 0 for those behind the loop does so there. */
+/*
+ * Whether the step copies a value to a register that has it already. If it also clears an upper
+ * half that only code behind the loop reads, the half is cleared there.
+ */
 static bool is_redundant(struct body *t, size_t at)
 {
 	struct dead_code_step *s = &t->steps[at];
@@ -107,6 +116,7 @@ static bool is_redundant(struct body *t, size_t at)
 	return !high || s->clears_upper_after;
 }
 
+/* Numbers values, and removes redundant copies. */
 static void walk_forward(struct body *t)
 {
 	size_t next = 0;
@@ -121,12 +131,15 @@ static void walk_forward(struct body *t)
 		s->value = s->copy ? t->value[slot(&s->in.operand[0])] : 0;
 		s->removed = is_redundant(t, i);
 		for (unsigned r = 0; !s->removed && r < ARRAY_SIZE(t->value); r++)
-			if (s->writes & GENERAL(r))	/* and LOW */
+			if (s->writes & GENERAL(r))	/* from 16 on, GENERAL(r) is LOW(r - 16) */
 				t->value[r] = s->copy ? s->value : next++;
 	}
 }
 
-/* Copies for those behind the loop are made there. None changes what another one is of: their order does not matter. */
+/*
+ * Moves copies whose result only code behind the loop reads. No copy that is moved changes the
+ * source of another, so their order does not matter.
+ */
 static void move_copies(struct body *t)
 {
 	uint64_t sources = 0, targets = 0;
@@ -147,7 +160,7 @@ static void move_copies(struct body *t)
 	t->end |= sources;
 }
 
-/* Whether the step does nothing but set its last operand, which it does not read. */
+/* Whether the step only overwrites its last operand, so that it could write another register. */
 static bool can_retarget(const struct dead_code_step *p)
 {
 	const struct insn_operand *to = &p->in.operand[1];
@@ -159,7 +172,10 @@ static bool can_retarget(const struct dead_code_step *p)
 	return to->kind == INSN_REGISTER && to->size == 8 && (p->in.kind == INSN_MOVE || p->in.kind == INSN_LEA);
 }
 
-/* The line with the last operand of `other`, a register, as its own; NULL if there is more behind them. */
+/*
+ * Returns the line, from malloc, with its last operand replaced by that of `other`; NULL if a
+ * comment follows in either.
+ */
 static char *with_last_of(struct asmtext_word line, struct asmtext_word other)
 {
 	const char *cut = memrchr(line.at, ',', line.size), *by = memrchr(other.at, ',', other.size);
@@ -176,7 +192,10 @@ static char *with_last_of(struct asmtext_word line, struct asmtext_word other)
 	return copy;
 }
 
-/* Who sets `from`, which the copy `at` then brings to `to`, if nobody between them cares. */
+/*
+ * Returns the step that writes `from`, which step `at` copies to `to`; NULL if a step between them
+ * uses either register.
+ */
 static struct dead_code_step *find_setter(const struct body *t, size_t at, uint64_t from, uint64_t to)
 {
 	while (at-- > 0) {
@@ -192,7 +211,7 @@ static struct dead_code_step *find_setter(const struct body *t, size_t at, uint6
 	return NULL;
 }
 
-/* What is made for a copy alone is made where that brings it. */
+/* If the source of copy `at` is dead behind it, makes the source's setter write the copy's target. */
 static bool retarget(struct body *t, size_t at)
 {
 	struct dead_code_step *c = &t->steps[at], *p, changed;
@@ -222,7 +241,7 @@ static bool retarget(struct body *t, size_t at)
 
 static void write_step(const struct dead_code_step *s, struct buf *out)
 {
-	/* The processor gives the register another name, which it does not for movq. */
+	/* movq that clears a dead half: movapd is faster, as register renaming eliminates it. */
 	if (s->code && s->zeroes && !(s->live & HIGH(s->in.operand[1].reg))) {
 		buf_addf(out, "\tmovapd\t%%xmm%u, %%xmm%u\n", s->in.operand[0].reg, s->in.operand[1].reg);
 		return;
@@ -231,7 +250,7 @@ static void write_step(const struct dead_code_step *s, struct buf *out)
 	buf_add_char(out, '\n');
 }
 
-/* False if there are too many lines, or one that is not known. */
+/* Splits the text into steps. False: there are too many lines, or an instruction is not known. */
 static bool split(struct asmtext_word text, struct dead_code_step *steps, size_t *count)
 {
 	const char *end = text.at + text.size;
@@ -253,7 +272,7 @@ static bool split(struct asmtext_word text, struct dead_code_step *steps, size_t
 	return true;
 }
 
-/* Upper halves last: copies may change them. */
+/* Writes what is executed behind the loop. Upper halves are cleared last: copies may change them. */
 static void write_after(const struct body *t, struct buf *out)
 {
 	for (size_t i = 0; i < t->count; i++)

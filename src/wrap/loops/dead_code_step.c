@@ -1,19 +1,23 @@
-/* What instructions of a turn do, as far as it is known; of the others that they read and write all that they name. */
+/*
+ * What an instruction reads and writes. Of one that is not known in detail, it is assumed that it
+ * reads all registers that it names and changes its last operand in part.
+ */
 #include <string.h>
 
 #include "base/mem.h"
 #include "wrap/loops/dead_code_internal.h"
 
+/* How a vector instruction treats both halves of its registers. */
 enum form {
-	OPAQUE,			/* reads all of its operands */
-	SCALAR,			/* lower half of the last operand of those of both */
-	MOVE,			/* movsd: memory sets both halves, a register one */
-	MOVE_QUAD,		/* movq: sets both */
-	WHOLE,
-	BITS,
-	COMPARE,
-	TO_GENERAL,
-	FROM_GENERAL,
+	OPAQUE,			/* not known in detail */
+	SCALAR,			/* computes the target's lower half from both lower halves */
+	MOVE,			/* movsd: a load sets both halves, a copy only the lower one */
+	MOVE_QUAD,		/* movq: sets both halves, the upper one to 0 */
+	WHOLE,			/* copies, loads or stores both halves */
+	BITS,			/* bitwise operation, half by half */
+	COMPARE,		/* compares lower halves, sets flags */
+	TO_GENERAL,		/* converts a lower half to a general register */
+	FROM_GENERAL,		/* converts a general register to a lower half */
 };
 
 static const struct {
@@ -53,12 +57,13 @@ uint64_t dead_code_named_by(const struct insn_operand *o)
 	return bits;
 }
 
-/* Memory of the function's own, which it may read or not. */
+/* Whether the operand is a stack slot: a load from there can be dropped, since it cannot fault. */
 static bool is_stack(const struct insn_operand *o)
 {
 	return o->kind == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque;
 }
 
+/* Whether both operands are the same register. */
 static bool same_register(const struct insn *in)
 {
 	return in->count == 2 && in->operand[0].kind == in->operand[1].kind &&
@@ -72,8 +77,8 @@ static void set_vector(struct dead_code_step *s, uint64_t reads, uint64_t sets)
 	s->sets = s->writes = sets;
 }
 
-/* Two operands, of which at least one is a vector register. */
-static bool look_vector(struct dead_code_step *s, enum form form)
+/* An instruction with two operands, at least one of them a vector register. False: use OPAQUE. */
+static bool read_vector(struct dead_code_step *s, enum form form)
 {
 	const struct insn_operand *from = &s->in.operand[0], *to = &s->in.operand[1];
 	bool loads = from->kind == INSN_MEMORY, registers = from->kind == INSN_VECTOR && to->kind == INSN_VECTOR;
@@ -120,8 +125,8 @@ static bool has_vector(const struct insn *in)
 	return false;
 }
 
-/* What is not known better: all is read, the last operand written, and nothing wholly set. */
-static void look_opaque(struct dead_code_step *s)
+/* An instruction not known in detail: reads all it names, and overwrites nothing completely. */
+static void read_opaque(struct dead_code_step *s)
 {
 	const struct insn *in = &s->in;
 
@@ -137,14 +142,15 @@ static void look_opaque(struct dead_code_step *s)
 	}
 }
 
-static void look_general(struct dead_code_step *s)
+/* An instruction without vector registers. */
+static void read_general(struct dead_code_step *s)
 {
 	const struct insn *in = &s->in;
 	const struct insn_operand *to = &in->operand[in->count ? in->count - 1 : 0];
 	bool whole = in->kind == INSN_MOVE || in->kind == INSN_LEA || in->kind == INSN_SET;
 	bool zero = (in->kind == INSN_XOR || in->kind == INSN_SUB) && same_register(in);
 
-	look_opaque(s);
+	read_opaque(s);
 	if (in->kind == INSN_COMPARE || in->count == 0 || in->kind == INSN_WIDE || to->kind != INSN_REGISTER)
 		return;
 	s->writes = GENERAL(to->reg);
@@ -169,9 +175,9 @@ bool dead_code_read(struct dead_code_step *s)
 		if (s->in.operand[i].kind == INSN_VECTOR && s->in.operand[i].reg >= INSN_REGISTERS)
 			return false;
 	if (!has_vector(&s->in))
-		look_general(s);
-	else if (s->in.count != 2 || !look_vector(s, form_of(asmtext_verb(s->text))))
-		look_opaque(s);
+		read_general(s);
+	else if (s->in.count != 2 || !read_vector(s, form_of(asmtext_verb(s->text))))
+		read_opaque(s);
 	s->reads |= FLAGS(s->in.reads);
 	s->sets |= FLAGS(s->in.sets);
 	s->writes |= FLAGS(s->in.sets) | (s->in.maybe_sets ? FLAGS(INSN_ALL_FLAGS) : 0);
