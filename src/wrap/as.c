@@ -1,20 +1,20 @@
 /*
- * The assembler the compilers find through -B: inlines the checks (inline.c)
- * and lets the real assembler do the rest.
+ * snarl's assembler, libexec/as. Compilers run it because snarl-cc passes -B. It transforms the
+ * compiler's assembly and pipes it to the real assembler, which works at the same time. Steps:
  *
- * The text goes to the real assembler through a pipe: no temporary file, and
- * both work at once. If there is nothing to inline, or the command line is not
- * understood, this process simply becomes the real assembler.
+ *   1. production builds: compile the source again and merge both texts (dual/second_compile.h)
+ *   2. give loops a copy without hooks (loops/loops.h)
+ *   3. inline hooks (hooks/inline_asm.h)
  *
- * For a production build it first compiles the source again and merges the two texts
- * (twice.h).
+ * From clang, LLVM IR comes instead of assembly where possible (args/rewrite.c). Then the steps are
  *
- * From clang comes, where possible, not assembly but LLVM's code (rewrite.c): its hooks
- * are inlined (ir.c), and the compiler makes assembly or the object file of it.
+ *   1. turn small copies into plain accesses (hooks/small_copies.h)
+ *   2. inline hooks (hooks/inline_ir.h)
+ *   3. without a loop that has hooks: the compiler makes the object file from IR
+ *      else: the compiler makes assembly, loops get their copies, and the compiler assembles
  *
- * Loops that can run without hooks are looked for in assembly (loops.h).
- *
- * SNARL_REAL_AS names the real one; otherwise it is the next `as` in PATH.
+ * If there are no hooks, or an option is not supported, this process executes the real assembler.
+ * That is SNARL_REAL_AS, or the first other `as` in PATH.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,16 +40,16 @@
 #include "wrap/hooks/small_copies.h"
 #include "wrap/loops/loops.h"
 
-#define RECURSION_ENV "SNARL_AS_RUNNING"
-#define BLOCK (1u << 20)
+#define RECURSION_ENV "SNARL_AS_RUNNING"	/* set while snarl's assembler runs another program */
+#define BLOCK (1u << 20)	/* bytes of a read and of a pipe: Linux's default limit for a pipe */
 
 enum { EXIT_CANNOT = 3 };
 
-/* The pipe to the real assembler. */
+/* The pipe to the real assembler or the compiler. */
 struct pipe_out {
 	int fd;
-	bool broken;		/* nobody reads any more: its exit code says why */
-	size_t used;
+	bool broken;		/* the reader has exited; its exit code says why */
+	size_t used;		/* bytes in buffer */
 	char buffer[256u << 10];
 };
 
@@ -59,7 +59,7 @@ static void die(const char *what, const char *reason)
 	exit(EXIT_CANNOT);
 }
 
-/* Maps files, keeps other things open for reading; false if one cannot be opened. */
+/* Maps a regular file; opens a pipe or device for reading. False: it cannot be opened. */
 static bool open_input(struct input *in)
 {
 	struct stat st;
@@ -82,7 +82,7 @@ static bool open_input(struct input *in)
 	return true;
 }
 
-/* Opens all inputs. False: nothing is to be done that the real one cannot do alone. */
+/* Opens all inputs. False: one cannot be opened, or none has hooks. */
 static bool open_inputs(struct command *c)
 {
 	bool wanted = false;
@@ -137,7 +137,7 @@ static void pipe_write(void *context, const char *text, size_t size)
 	}
 }
 
-/* Feeds all whole lines; returns how much of the text that was. */
+/* Feeds all whole lines; returns the number of bytes fed. */
 static size_t feed_lines(struct inliner *in, const char *text, size_t size,
 			 const struct inline_sink *sink)
 {
@@ -149,6 +149,7 @@ static size_t feed_lines(struct inliner *in, const char *text, size_t size,
 	return (size_t)(last + 1 - text);
 }
 
+/* Transforms an input while reading it, in blocks. */
 static void stream(struct inliner *in, const struct input *from, const struct inline_sink *sink)
 {
 	size_t room = BLOCK, used = 0;
@@ -183,7 +184,7 @@ static bool wants_inline(void)
 	return !wanted || strcmp(wanted, "0") != 0;
 }
 
-/* All that the pipe or file holds, so that it can be merged. */
+/* Reads the whole input into memory. */
 static void read_all(struct input *in)
 {
 	struct buf text = { 0 };
@@ -200,7 +201,10 @@ static void read_all(struct input *in)
 	in->size = text.size;
 }
 
-/* A production build: the input's text becomes that of both compilations. */
+/*
+ * Production builds: compiles the source again by the command `how` and replaces the input's text
+ * by the merged one. If that fails, the input stays as it is.
+ */
 static void merge_second_compile(struct input *in, const char *how)
 {
 	struct dual_counts counts;
@@ -215,12 +219,12 @@ static void merge_second_compile(struct input *in, const char *how)
 		in->size = merged.size;
 		break;
 	case -1:
-		fprintf(stderr, "snarl-cc: a source stays plain: %s\n", err.text);
+		fprintf(stderr, "snarl-cc: this source is not instrumented: %s\n", err.text);
 		break;
 	}
 }
 
-/* The form for shared libraries works everywhere. */
+/* Whether the code may go into a shared library. That form is the default, as it works everywhere. */
 static bool is_pic(void)
 {
 	const char *pic = getenv(REWRITE_PIC_ENV);
@@ -235,6 +239,7 @@ static bool wants_loops(void)
 	return wanted && strcmp(wanted, "1") == 0;
 }
 
+/* Replaces the input's text by what `transform` makes of it. */
 static void replace(struct input *in, size_t (*transform)(const char *, size_t, bool, struct buf *))
 {
 	struct buf out = { 0 };
@@ -246,6 +251,7 @@ static void replace(struct input *in, size_t (*transform)(const char *, size_t, 
 	in->size = out.size;
 }
 
+/* Writes all inputs, transformed, to the pipe and closes it. */
 static void transform(struct command *c, struct pipe_out *out)
 {
 	struct inline_sink sink = { pipe_write, out };
@@ -281,7 +287,7 @@ static bool is_self(const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* From malloc. */
+/* Returns the path of the real assembler, from malloc. */
 static char *find_real(void)
 {
 	const char *named = getenv("SNARL_REAL_AS");
@@ -315,8 +321,8 @@ static void exec_real(const char *real, char **words)
 }
 
 /*
- * Starts the real assembler or the compiler; its input is the pipe returned in *fd, its output
- * the one in *from, if that is not NULL. `quiet`: what it complains about is lost.
+ * Starts the real assembler or the compiler. *fd becomes a pipe to its standard input and, unless
+ * `from` is NULL, *from a pipe from its standard output. Frees argv.
  */
 static pid_t start(const char *program, struct args *argv, bool discard_stderr, int *fd, int *from)
 {
@@ -326,12 +332,12 @@ static pid_t start(const char *program, struct args *argv, bool discard_stderr, 
 	args_add(argv, "-");
 	if (pipe2(ends, O_CLOEXEC) || (from && pipe2(back, O_CLOEXEC)))
 		die("pipe", strerror(errno));
-	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* fewer switches; may be refused */
+	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* only for speed; may be refused */
 	pid = fork();
 	if (pid < 0)
 		die("fork", strerror(errno));
 	if (pid == 0) {
-		/* A cut text must never become an object file: die with the feeder. */
+		/* Die with the parent, or incomplete assembly would become an object file. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != self)
 			_exit(EXIT_CANNOT);
@@ -353,6 +359,7 @@ static pid_t start(const char *program, struct args *argv, bool discard_stderr, 
 	return pid;
 }
 
+/* Waits for a child; returns its exit code, or dies by the signal that killed it. */
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -368,6 +375,7 @@ static int wait_for(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
+/* Transforms assembly and pipes it to the real assembler; returns the exit code. */
 static int assemble(const char *real, struct command *c)
 {
 	static struct pipe_out out;
@@ -388,7 +396,7 @@ static bool is_ir(const struct command *c)
 	       ir_recognise(c->inputs[0].text, c->inputs[0].size);
 }
 
-/* The compiler, as snarl-cc told us to call it. `more`: further options, one a line. */
+/* Starts the compiler by REWRITE_CODEGEN_ENV. `extra_options`: further options, one per line. */
 static pid_t start_compiler(const char *extra_options, const char *output, bool discard_stderr, struct pipe_out *out,
 			    int *from)
 {
@@ -405,7 +413,7 @@ static pid_t start_compiler(const char *extra_options, const char *output, bool 
 	return start(argv.v[0], &argv, discard_stderr, &out->fd, from);
 }
 
-/* The rest of the compiler's work: straight to the object, … */
+/* Inlines hooks in LLVM IR and lets the compiler make the object file of it. */
 static int compile_ir_plain(struct input *in, const char *output)
 {
 	static struct pipe_out out;
@@ -418,8 +426,9 @@ static int compile_ir_plain(struct input *in, const char *output)
 }
 
 /*
- * … or by way of assembly with the hooks as we wrote them. The compiler reads all before
- * it writes. It assembles too: GNU as does not take all of its debug information.
+ * Inlines hooks in LLVM IR, lets the compiler make assembly of it, gives loops a copy without hooks,
+ * and lets the compiler assemble. (GNU as does not accept all of clang's debug information.) The
+ * compiler writes only after it has read all, so one process can feed and read it.
  */
 static int compile_ir_edited(struct input *in, const char *output)
 {
@@ -438,10 +447,11 @@ static int compile_ir_edited(struct input *in, const char *output)
 	pid = start_compiler("-g0\n-x\nassembler\n", output, true, &out, NULL);
 	ir_repair_files(assembly.text, assembly.size, &sink);
 	pipe_close(&out);
-	/* Mistakes in a programmer's assembly: there they are told with their lines. */
+	/* Errors in inline assembly: the other way reports them with lines of the source. */
 	return wait_for(pid) ? compile_ir_plain(in, output) : 0;
 }
 
+/* The output file that the command names. */
 static const char *output_of(const struct command *c)
 {
 	const char *output = "a.out";

@@ -1,10 +1,13 @@
 /*
- * Data of the two texts. Variables must exist once, so the instrumented functions use
- * the plain text's. Most have the same name in both. The numbers that gcc puts behind
- * names of static variables in functions (n.0, n.1) may differ: they are matched by what is in
- * them, and looked over by who uses them. Constants may exist twice, but where one
- * object has an identity (a string literal, compared by address) it had better not: what
- * has the same content in the same section becomes one.
+ * Resolves data of the instrumented text.
+ *
+ * A variable must exist once, so instrumented functions use the plain text's. Most variables have
+ * the same name in both texts. But gcc numbers static variables of functions (n.0, n.1), and the
+ * numbers may differ. Such variables are matched by content, and the match is checked against
+ * the functions that use them.
+ *
+ * A constant may exist twice unless its address matters, as that of a string literal does. So
+ * constants of equal content in the same section become one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@ static bool is_read_only(const struct asmtext_section *s)
 	return !s->write || asmtext_starts(s->name, ".data.rel.ro");
 }
 
+/* Whether the line is a directive about a symbol, rather than content. */
 static bool is_about_symbol(struct asmtext_word line)
 {
 	static const char *const list[] = {
@@ -30,7 +34,7 @@ static bool is_about_symbol(struct asmtext_word line)
 	return false;
 }
 
-/* The index of the next line with content at or behind `at`, SIZE_MAX at the end. */
+/* The atom's next line with content from line `at` on; SIZE_MAX: none. */
 static size_t next_content(const struct asmtext *t, uint32_t atom, size_t at)
 {
 	for (; at <= t->atoms[atom].last; at++)
@@ -47,7 +51,7 @@ static const char *skip_local(const char *at, const char *end)
 	return at;
 }
 
-/* But for the numbers of local labels. */
+/* Whether the lines are equal, except for the names of local labels. */
 static bool same_line(struct asmtext_word a, struct asmtext_word b)
 {
 	const char *x = a.at, *y = b.at, *x_end = x + a.size, *y_end = y + b.size;
@@ -63,6 +67,7 @@ static bool same_line(struct asmtext_word a, struct asmtext_word b)
 	return x == x_end && y == y_end;
 }
 
+/* Whether two data atoms have the same section and content. */
 static bool same_content(const struct asmtext *a, uint32_t x, const struct asmtext *b, uint32_t y)
 {
 	size_t i = a->atoms[x].first, k = b->atoms[y].first;
@@ -88,6 +93,7 @@ static struct asmtext_word common_size(const struct asmtext *t, const struct asm
 	return (struct asmtext_word){ comma, (uint32_t)(comma ? line.at + line.size - comma : 0) };
 }
 
+/* Whether both symbols may be the same variable. */
 static bool same_variable(const struct dual *d, uint32_t inst, uint32_t plain)
 {
 	const struct asmtext_symbol *i = &d->inst.symbols[inst], *p = &d->plain.symbols[plain];
@@ -112,7 +118,7 @@ static struct asmtext_word base_of(struct asmtext_word name)
 	return (struct asmtext_word){ name.at, (uint32_t)size - 1 };
 }
 
-/* The one symbol of `in` that is the same variable as plain's `found`; 0: none, or several. */
+/* The only symbol of plain that has the same base name and may be the same variable, or 0. */
 static uint32_t only_candidate(const struct dual *d, uint32_t inst)
 {
 	struct asmtext_word base = base_of(d->inst.symbols[inst].name);
@@ -128,6 +134,7 @@ static uint32_t only_candidate(const struct dual *d, uint32_t inst)
 	return only;
 }
 
+/* The plain text's symbol for the variable, or 0. */
 static uint32_t find_variable(const struct dual *d, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
@@ -140,6 +147,7 @@ static uint32_t find_variable(const struct dual *d, uint32_t symbol)
 	return only_candidate(d, symbol);
 }
 
+/* Resolves a symbol that is not a local label. */
 static void resolve_named(struct dual *d, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
@@ -158,7 +166,7 @@ static void resolve_named(struct dual *d, uint32_t symbol)
 		d->resolution[symbol] = DUAL_MISSING;
 }
 
-/* A constant's section and content as one text; false if it refers to anything. */
+/* Sets *key to a constant's section and content. False: the atom is no constant, or has references. */
 static bool constant_key(const struct asmtext *t, uint32_t atom, struct buf *key)
 {
 	const struct asmtext_section *s = &t->sections[t->atoms[atom].section];
@@ -175,6 +183,7 @@ static bool constant_key(const struct asmtext *t, uint32_t atom, struct buf *key
 	return true;
 }
 
+/* Fills d->constants. */
 static void list_constants(struct dual *d)
 {
 	struct buf key = { 0 };
@@ -187,12 +196,13 @@ static void list_constants(struct dual *d)
 	buf_free(&key);
 }
 
-/* An address for tables of exceptions; nobody writes to it. */
+/* Whether the symbol is a pointer that exception tables use; nothing writes it. */
 static bool is_stub(struct asmtext_word name)
 {
 	return name.size > 8 && memcmp(name.at + name.size - 8, ".DW.stub", 8) == 0;
 }
 
+/* Resolves a local label of data. */
 static void resolve_local(struct dual *d, uint32_t symbol, struct buf *key)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
@@ -236,7 +246,10 @@ static void resolve(struct dual *d, uint32_t symbol, struct buf *key)
 		resolve_named(d, symbol);
 }
 
-/* Tables for computed gotos: the other version's would lead into the other version. */
+/*
+ * Finds data that refers to labels in functions, such as tables of computed gotos. The plain text's
+ * table would lead into the plain version.
+ */
 static void find_code_tables(struct dual *d)
 {
 	for (size_t i = 0; i < d->inst.ref_count; i++) {
@@ -247,9 +260,10 @@ static void find_code_tables(struct dual *d)
 	}
 }
 
-/* References of each atom as a list. */
+/* The references from each atom, as linked lists. */
 struct uses {
-	uint32_t *first, *next;		/* index of a reference, plus 1 */
+	uint32_t *first;	/* by atom: index of a reference plus 1, or 0 */
+	uint32_t *next;		/* by reference: the next one from the same atom, plus 1, or 0 */
 };
 
 static struct uses uses_of(const struct asmtext *t)
@@ -264,9 +278,10 @@ static struct uses uses_of(const struct asmtext *t)
 	return u;
 }
 
-/* How the plain function `p` uses variables called as `symbol` is. */
+/* Whether a plain function uses the twin of a variable, or others with the same base name. */
 enum use { USE_NONE, USE_OTHERS, USE_SAME };
 
+/* How the plain function `p` uses the twin of `symbol`. */
 static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_t p, uint32_t symbol)
 {
 	struct asmtext_word base = base_of(d->inst.symbols[symbol].name);
@@ -283,7 +298,10 @@ static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_
 	return use;
 }
 
-/* Does the function use any variable called as `symbol` is that the plain one uses, too? */
+/*
+ * Whether the instrumented function `atom` and the plain function `p` use some variable with the
+ * base name of `symbol` in common.
+ */
 static bool shares_one(const struct dual *d, const struct uses *inst, const struct uses *plain,
 		       uint32_t atom, uint32_t p, uint32_t symbol)
 {
@@ -299,7 +317,10 @@ static bool shares_one(const struct dual *d, const struct uses *inst, const stru
 	return false;
 }
 
-/* A function that uses an `n.0` where its plain version uses only an `n.1` is not trusted. */
+/*
+ * Leaves out functions whose static variables may be matched wrongly: one that uses n.0 while its
+ * plain version uses only n.1.
+ */
 static void check_statics(struct dual *d)
 {
 	struct uses inst = uses_of(&d->inst), plain = uses_of(&d->plain);
@@ -323,7 +344,7 @@ static void check_statics(struct dual *d)
 	free(plain.next);
 }
 
-void dual_pair_data(struct dual *d)
+void dual_resolve_data(struct dual *d)
 {
 	struct buf key = { 0 };
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "wrap/dual/dual_internal.h"
 
+/* Fills d->groups. */
 static void list_groups(struct dual *d)
 {
 	for (size_t i = 1; i < d->plain.section_count; i++) {
