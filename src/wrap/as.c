@@ -13,8 +13,8 @@
  *   3. without a loop that has hooks: the compiler makes the object file from IR
  *      else: the compiler makes assembly, loops get their copies, and the compiler assembles
  *
- * If there are no hooks, or an option is not supported, this process executes the real assembler.
- * That is SNARL_REAL_AS, or the first other `as` in PATH.
+ * If there are no hooks and nothing to merge, or an option is not supported, this process executes
+ * the real assembler. That is SNARL_REAL_AS, or the first other `as` in PATH.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include "wrap/args/response.h"
 #include "wrap/args/rewrite.h"
 
-#define RECURSION_ENV "SNARL_CC_RUNNING"
+#define RECURSION_ENV "SNARL_CC_RUNNING"	/* set while snarl-cc runs the compiler */
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT = 3 };
 
@@ -146,9 +146,9 @@ static int prepare(int argc, char **argv, bool cxx, struct args *command, size_t
 			"to gcc or clang", command->v[0]);
 		return EXIT_USAGE;
 	}
-	/* Not with a launcher such as ccache: it would not expect the output of the first step. */
+	/* Not with a launcher such as ccache, which the second call would confuse. */
 	config.two_steps = command->count == 1;
-	setenv(RECURSION_ENV, "1", 1);	/* before anything is run */
+	setenv(RECURSION_ENV, "1", 1);	/* before compiler_ask() runs a program */
 	config.kind = compiler_kind(command);
 	if (config.kind == COMPILER_UNKNOWN && compiler_ask(command, &config.kind, err))
 		return EXIT_CANNOT;

@@ -15,7 +15,7 @@ struct machine {
 	uint64_t flags;
 };
 
-/* Where the value of the operand is; NULL: in the instruction. */
+/* The memory or register of the operand's value; NULL: it is an immediate. */
 static uint64_t *place(struct machine *m, const struct insn_operand *o)
 {
 	if (o->kind == INSN_IMMEDIATE)

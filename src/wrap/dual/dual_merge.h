@@ -6,21 +6,35 @@
  * runtime turns into a jump to f.inst. A table tells the runtime of these pairs
  * (abi/production_table.h).
  *
- * Example: `static int n; int f(void) { return ++n; }`
+ * Example: `static int n; int f(void) { return ++n; }`, compiled by gcc -O1. The lines marked + are
+ * not in the plain text:
  *
- *	plain			instrumented			merged
- *				f: ...				.p2align 3
- *	f:			   movl $n, %edi	     .Linst.entry1:
- *	   addl $1, n(%rip)	   call __tsan_read4		f: nop of 5 bytes
- *	   ...			   ...				   addl $1, n(%rip)
- *	   .local n		   .local n			   ...
- *	   .comm n,4,4		   .comm n,4,4			   .local n
- *								   .comm n,4,4
- *								   .section .snarl.text
- *								f.inst: ...
- *								   movl $n, %edi
- *								   call __tsan_read4
- *								   ...
+ *		.type	f, @function
+ *	+	.p2align 3
+ *	+.Linst.entry1:
+ *	f:
+ *	+	.byte 0x0f,0x1f,0x44,0x00,0x00		a nop of 5 bytes
+ *		movl	n(%rip), %eax
+ *		addl	$1, %eax
+ *		movl	%eax, n(%rip)
+ *		ret
+ *		.local	n
+ *		.comm	n,4,4
+ *	+	.section .snarl.text,"ax",@progbits
+ *	+	.type	f.inst, @function
+ *	+f.inst:
+ *	+	...
+ *	+	leaq	n(%rip), %rbp			the plain text's n
+ *	+	movq	%rbp, %rdi
+ *	+	call	__tsan_read4@PLT
+ *	+	movl	n(%rip), %eax
+ *	+	...
+ *	+.Linst.end1:
+ *	+	.section snarl_dual,"ao",@progbits,f	the table: one struct dual_record
+ *	+	.long .Linst.entry1-.			entry
+ *	+	.long f.inst-.				inst
+ *	+	.long .Linst.end1-f.inst		size
+ *	+	.long 1					DUAL_PAIR
  *
  * A function that refers to something without a counterpart in the plain text is left out, so it
  * exists in its plain version only. docs/production.md lists such cases. Pure: text in, text out.
