@@ -40,8 +40,8 @@
 #include "wrap/hooks/small_copies.h"
 #include "wrap/loops/loops.h"
 
-#define RECURSION_ENV "SNARL_AS_RUNNING"	/* set while snarl's assembler runs another program */
-#define BLOCK (1u << 20)	/* bytes of a read and of a pipe: Linux's default limit for a pipe */
+#define RECURSION_ENV "SNARL_AS_RUNNING"	/* set while snarl's assembler runs a program */
+#define BLOCK (1u << 20)	/* bytes of a read and of a pipe: Linux's limit for a pipe */
 
 enum { EXIT_CANNOT = 3 };
 
@@ -224,7 +224,7 @@ static void merge_second_compile(struct input *in, const char *how)
 	}
 }
 
-/* Whether the code may go into a shared library. That form is the default, as it works everywhere. */
+/* Whether the code may go into a shared library: the default, as that form works everywhere. */
 static bool is_pic(void)
 {
 	const char *pic = getenv(REWRITE_PIC_ENV);
@@ -426,9 +426,9 @@ static int compile_ir_plain(struct input *in, const char *output)
 }
 
 /*
- * Inlines hooks in LLVM IR, lets the compiler make assembly of it, gives loops a copy without hooks,
- * and lets the compiler assemble. (GNU as does not accept all of clang's debug information.) The
- * compiler writes only after it has read all, so one process can feed and read it.
+ * Inlines hooks in LLVM IR, lets the compiler make assembly of it, gives loops a copy without
+ * hooks, and lets the compiler assemble. (GNU as does not accept all of clang's debug information.)
+ * The compiler writes only after it has read all, so one process can feed and read it.
  */
 static int compile_ir_edited(struct input *in, const char *output)
 {

@@ -40,8 +40,8 @@ struct compiler_home {
 
 /*
  * Finds snarl's files in `home` (the value of SNARL_HOME), or relative to the running executable
- * if `home` is NULL or empty. The folder is a build tree or an installation. compiler_home_free in either
- * case.
+ * if `home` is NULL or empty. The folder is a build tree or an installation. compiler_home_free in
+ * either case.
  */
 int compiler_find_home(const char *home, struct compiler_home *out, struct err *err);
 

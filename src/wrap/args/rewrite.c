@@ -176,8 +176,8 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	if (executable)
 		add_link_tail(a, s, home->lib);
 	/*
-	 * A shared library finds its hooks in the executable, so -z defs would fail to link it. This
-	 * option overrides -z defs in GNU ld, gold, lld and mold.
+	 * A shared library finds its hooks in the executable, so -z defs would fail to link it.
+	 * This option overrides -z defs in GNU ld, gold, lld and mold.
 	 */
 	if (s->links && s->shared && !s->relocatable)
 		add_linker(a, "--unresolved-symbols=ignore-all");

@@ -370,7 +370,7 @@ static void read_code(struct reading *r, const char *word)
 		s->intel = strcmp(word, "-masm=att") != 0;
 	else if (strcmp(word, "-fintegrated-as") == 0 || strcmp(word, "-integrated-as") == 0 ||
 		 strcmp(word, "-ffat-lto-objects") == 0)
-		s->integrated_as = true;	/* GNU as does not know the section of fat LTO objects */
+		s->integrated_as = true;	/* GNU as has no section for fat LTO */
 	else if (strcmp(word, "-fno-integrated-as") == 0 || strcmp(word, "-no-integrated-as") == 0)
 		s->integrated_as = false;
 	else if (starts(word, "-g") &&

@@ -210,7 +210,7 @@ static void take_symbol(struct asmtext_word *w, struct insn_operand *o)
 	*w = behind(*w, size);
 	if (w->size && w->at[0] == '@') {
 		o->got = asmtext_is(*w, "@GOTPCREL") && o->number == 0;
-		o->opaque = !o->got;	/* such as @tpoff or @PLT: an address that the linker makes */
+		o->opaque = !o->got;	/* such as @tpoff: a value that the linker makes */
 		*w = behind(*w, w->size);
 	}
 }

@@ -32,10 +32,10 @@ enum insn_operand_kind {
 struct insn_operand {
 	uint8_t kind;		/* enum insn_operand_kind */
 	uint8_t size;		/* bytes, if it is a register */
-	uint8_t reg;		/* number of the general or vector register, or base of an address */
+	uint8_t reg;		/* number of the register, or base of an address */
 	uint8_t index, scale;	/* of an address */
 	bool opaque;		/* the value or address depends on more than these members */
-	bool got;		/* symbol@GOTPCREL(%rip): the memory there holds the symbol's address */
+	bool got;		/* symbol@GOTPCREL(%rip): memory that holds the symbol's address */
 	struct asmtext_word symbol;	/* empty: none */
 	int64_t number;
 };

@@ -356,7 +356,7 @@ bool linear_advance(const struct linear_state *t, unsigned variable, int64_t *st
 	       l->term[0].factor == 1;
 }
 
-/* Sets *by to what an iteration adds to the variable. False: it depends on variables that change. */
+/* Sets *by to what an iteration adds to the variable. False: that depends on changed variables. */
 static bool growth(const struct linear_state *t, unsigned variable, struct linear *by)
 {
 	struct linear self = of_variable(variable);

@@ -49,7 +49,7 @@ struct linear_state {
 	bool tainted[LINEAR_VARIABLES];
 	uint8_t flags_set;		/* flags that the iteration has set so far */
 	bool flags_tainted;
-	bool follow_stack;		/* only accesses by %rsp reach the stack: slots have values */
+	bool follow_stack;		/* slots have values: only accesses by %rsp reach them */
 	uint8_t stack_count;		/* stack slots seen so far */
 	int64_t stack[LINEAR_STACK];	/* offsets of the slots from %rsp */
 };

@@ -166,7 +166,7 @@ static void resolve_named(struct dual *d, uint32_t symbol)
 		d->resolution[symbol] = DUAL_MISSING;
 }
 
-/* Sets *key to a constant's section and content. False: the atom is no constant, or has references. */
+/* Sets *key to a constant's section and content. False: it is no constant, or has references. */
 static bool constant_key(const struct asmtext *t, uint32_t atom, struct buf *key)
 {
 	const struct asmtext_section *s = &t->sections[t->atoms[atom].section];

@@ -147,8 +147,9 @@ static void add_renamed(const struct dual *d, struct asmtext_word line, struct b
 }
 
 /*
- * Writes the directive that enters a section of inst. A group that plain does not have is dissolved:
- * the linker might keep another object's group of that name, without instrumented functions.
+ * Writes the directive that enters a section of inst. A group that plain does not have is
+ * dissolved: the linker might keep another object's group of that name, without instrumented
+ * functions.
  */
 static void add_section(const struct dual *d, uint32_t section, struct buf *out)
 {
@@ -170,8 +171,8 @@ static void add_section(const struct dual *d, uint32_t section, struct buf *out)
 }
 
 /*
- * Whether the line only declares a symbol. *wanted: it goes into the merged text, because plain does
- * not declare the symbol itself.
+ * Whether the line only declares a symbol. *wanted: it goes into the merged text, because plain
+ * does not declare the symbol itself.
  */
 static bool is_declaration(const struct dual *d, struct asmtext_word line, bool *wanted)
 {

@@ -231,7 +231,7 @@ static bool read_line(struct inliner *in, struct cursor line, struct inline_hook
 			in->user = false;
 		return false;
 	}
-	/* Most lines are .loc, .long, .cfi_* and local labels: their second letter rules them out. */
+	/* The second letter rules out most lines: .loc, .long, .cfi_* and local labels. */
 	if (*line.at == '.' && line.end - line.at > 4 && strchr("maire", line.at[1]))
 		note_directive(in, line);
 	if (in->user) {

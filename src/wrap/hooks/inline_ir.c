@@ -53,7 +53,7 @@ static bool take(const char **at, const char *end, const char *word)
 	return true;
 }
 
-/* Returns what follows the parenthesis that closes the one at `at`, or NULL. Names may be quoted. */
+/* Returns what follows the parenthesis that matches the one at `at`, or NULL. Skips quoted names. */
 static const char *closing(const char *at, const char *end)
 {
 	unsigned depth = 0;

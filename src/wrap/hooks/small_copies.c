@@ -18,7 +18,7 @@
 /* A call of memcpy, memmove or memset. */
 struct copy {
 	struct asmtext_word result;	/* such as %7 */
-	const char *pointer;		/* type of a byte pointer: "i8*" up to LLVM 14, else "ptr" */
+	const char *pointer;		/* the type of pointers: "i8*" up to LLVM 14, else "ptr" */
 	struct asmtext_word to, from;	/* operands; from: empty for a fill */
 	unsigned fill;			/* the byte of a fill */
 	unsigned size;			/* bytes */

@@ -87,7 +87,7 @@ static void walk_back(struct body *t)
 	t->reads_next = first_reads(t);
 }
 
-/* Whether no later step, in this iteration or the next, depends on `bits` as step `at` leaves them. */
+/* Whether no later step, also of the next iteration, needs `bits` as step `at` leaves them. */
 static bool only_for_after(const struct body *t, size_t at, uint64_t bits)
 {
 	return !(t->reads_next & bits) && !(live_before(t, at + 1, t->end & ~bits) & bits);
@@ -211,7 +211,7 @@ static struct dead_code_step *find_setter(const struct body *t, size_t at, uint6
 	return NULL;
 }
 
-/* If the source of copy `at` is dead behind it, makes the source's setter write the copy's target. */
+/* If the source of copy `at` is dead behind it, makes the source's setter write the target. */
 static bool retarget(struct body *t, size_t at)
 {
 	struct dead_code_step *c = &t->steps[at], *p, changed;
@@ -272,7 +272,7 @@ static bool split(struct asmtext_word text, struct dead_code_step *steps, size_t
 	return true;
 }
 
-/* Writes what is executed behind the loop. Upper halves are cleared last: copies may change them. */
+/* Writes what is executed behind the loop. Upper halves come last: copies may change them. */
 static void write_after(const struct body *t, struct buf *out)
 {
 	for (size_t i = 0; i < t->count; i++)

@@ -56,7 +56,7 @@
  *		.p2align 3
  *	.Lsnarld0:
  *		.long	1		# accesses
- *		.byte	3,0		# the counter is register 3, %rbx; slot 0 has its first value
+ *		.byte	3,0		# counter: register 3, %rbx; slot 0 has its first value
  *		.value	0		# silent accesses
  *		.quad	4		# each iteration adds 4 to the counter
  *		.quad	.Lsnarlp17+0x204000000000000,0,4	# site and op, base, stride

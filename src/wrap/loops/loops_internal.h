@@ -26,8 +26,8 @@ struct loops_access {
 struct loops_loop {
 	uint32_t head, jump;		/* lines of the label and of the jump back to it */
 	uint32_t access_count, silent_count;
-	struct loops_access access[TRACE_LOOP_ACCESSES];	/* those that the descriptor describes */
-	struct loops_access silent[TRACE_LOOP_ACCESSES];	/* those whose address is not linear */
+	struct loops_access access[TRACE_LOOP_ACCESSES];	/* those in the descriptor */
+	struct loops_access silent[TRACE_LOOP_ACCESSES];	/* those with other addresses */
 	uint8_t counter;		/* register by which iterations are counted */
 	int64_t step;			/* what each iteration adds to the counter */
 	uint8_t slot_count;
@@ -50,7 +50,7 @@ struct loops_spill {
 	bool refused;		/* it cannot be in a register */
 	bool set_first;		/* each iteration writes it before reading it */
 	bool set;		/* some instruction writes it */
-	const char *reg;	/* its register in the copy without hooks; NULL: it stays in memory */
+	const char *reg;	/* its register in the copy without hooks; NULL: it has none */
 };
 
 #define LOOPS_CONSTANTS 4	/* constants that may get a register */
@@ -119,7 +119,7 @@ bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line
  */
 const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next);
 
-/* Chooses registers for constants, in a loop whose hooks are calls; `next` is loops_free_vector's. */
+/* Chooses registers for constants, in a loop whose hooks are calls; `next`: loops_free_vector(). */
 void loops_constants_find(struct loops_spills *s, const struct loops_loop *l,
 			  const struct asmtext *t, unsigned *next);
 

@@ -64,7 +64,7 @@ bool loops_flags_are_dead(const struct asmtext *t, size_t line)
 			uint32_t symbol = asmtext_find(t, in.operand[0].symbol);
 
 			if (!symbol || t->symbols[symbol].defined == ASMTEXT_UNDEFINED)
-				return true;	/* a tail call: no function gets flags from its caller */
+				return true;	/* a tail call: functions get no flags */
 			if (t->symbols[symbol].defined != ASMTEXT_ATOM || ++jumps > MAX_JUMPS)
 				return false;
 			line = t->symbols[symbol].line;

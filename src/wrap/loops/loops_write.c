@@ -1,5 +1,5 @@
 /*
- * Writes both copies of a loop, the choice between them, and the descriptor. loops.h has an example.
+ * Writes both copies of a loop, the choice between them, and the descriptor. Example: loops.h.
  */
 #include <string.h>
 
@@ -57,12 +57,12 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
 static void write_short_loop_check(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	unsigned more = loops_end_possible(l) ? 0 : MORE_ITERATIONS;
-	int64_t turns = (MIN_ACCESSES + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
+	int64_t iterations = (MIN_ACCESSES + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 
 	/* Difference of the compared values that leaves this many iterations. */
-	if (__builtin_mul_overflow(turns - 1, step, &least) ||
+	if (__builtin_mul_overflow(iterations - 1, step, &least) ||
 	    __builtin_add_overflow(least, moving->constant, &least) ||
 	    __builtin_sub_overflow(least, still->constant, &least) || least != (int32_t)least)
 		return;
@@ -142,7 +142,7 @@ static void write_body(const struct asmtext *t, const struct loops_loop *l, cons
  * What may be live at an iteration's end: registers that the last hook preserves, registers that
  * instructions behind it name, and registers chosen for stack slots and constants.
  */
-static struct dead_code_live live_behind(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
+static struct dead_code_live live_at_end(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
 {
 	uint32_t last = l->access[l->access_count - 1].line;
 	struct dead_code_live live = DEAD_CODE_ALL;
@@ -174,18 +174,18 @@ static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, 
 		       struct buf *out)
 {
 	struct loops_spills spills;
-	struct buf state = { 0 }, behind = { 0 };
+	struct buf body = { 0 }, behind = { 0 };
 
 	loops_spills_find(&spills, l, t);
 	loops_spills_write(&spills, true, out);
 	loops_constants_write(&spills, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
-	write_body(t, l, &spills, &state);
-	dead_code_write((struct asmtext_word){ (const char *)state.data, (uint32_t)state.size }, live_behind(t, l, &spills), out,
+	write_body(t, l, &spills, &body);
+	dead_code_write((struct asmtext_word){ (const char *)body.data, (uint32_t)body.size }, live_at_end(t, l, &spills), out,
 		   &behind);
 	write_jump(t, l, 'f', number, out);
 	buf_add(out, behind.data, behind.size);
-	buf_free(&state);
+	buf_free(&body);
 	buf_free(&behind);
 	loops_spills_write(&spills, false, out);
 	write_record_call(l, pic, number, out);
