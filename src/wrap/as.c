@@ -397,8 +397,8 @@ static bool is_ir(const struct command *c)
 }
 
 /* Starts the compiler by REWRITE_CODEGEN_ENV. `extra_options`: further options, one per line. */
-static pid_t start_compiler(const char *extra_options, const char *output, bool discard_stderr, struct pipe_out *out,
-			    int *from)
+static pid_t start_compiler(const char *extra_options, const char *output, bool discard_stderr,
+			    struct pipe_out *out, int *from)
 {
 	const char *words = getenv(REWRITE_CODEGEN_ENV);
 	struct args argv = { 0 };

@@ -8,9 +8,9 @@
 static bool has_value(const char *word)
 {
 	static const char *const list[] = {
-		"-o", "-I", "--defsym", "--MD", "-MD", "--debug-prefix-map", "--hash-size", "--itbl",
-		"-t", "--listing-lhs-width", "--listing-lhs-width2", "--listing-rhs-width",
-		"--listing-cont-lines", "--scfi",
+		"-o", "-I", "--defsym", "--MD", "-MD", "--debug-prefix-map", "--hash-size",
+		"--itbl", "-t", "--listing-lhs-width", "--listing-lhs-width2",
+		"--listing-rhs-width", "--listing-cont-lines", "--scfi",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)

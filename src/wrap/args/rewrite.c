@@ -151,13 +151,17 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	struct args *a = &out->words;
 
 	if (executable && s->is_static && strchr(home->lib, ','))
-		return err_set(err, "-static does not work while snarl is in a folder with a comma in "
-			       "its name: move '%s', or link without -static", home->lib);
-	if (dual && s->compiles && !s->stops_early && (!home->libexec || (s->integrated_as && !gcc)))
-		return err_set(err, home->libexec ? "-fintegrated-as cannot be combined with "
-						    "--production: remove one of them"
-						  : "--production needs snarl's own assembler, which is "
-						    "missing: install snarl again");
+		return err_set(err,
+			       "-static does not work while snarl is in a folder with a comma in "
+			       "its name: move '%s', or link without -static",
+			       home->lib);
+	if (dual && s->compiles && !s->stops_early &&
+	    (!home->libexec || (s->integrated_as && !gcc)))
+		return err_set(err, home->libexec
+					    ? "-fintegrated-as cannot be combined with "
+					      "--production: remove one of them"
+					    : "--production needs snarl's own assembler, which is "
+					      "missing: install snarl again");
 	if (s->compiles)
 		add_compile_head(a, s, config, inlining);
 	out->loops = inlining && !dual && !s->no_loops && !s->intel;

@@ -35,14 +35,14 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
 static size_t words_dropped(const char *word)
 {
 	static const char *const with_value[] = {
-		"-o", "-MF", "-MT", "-MQ", "-MJ", "-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir",
-		"--output", "-serialize-diagnostics", "--serialize-diagnostics", "-dependency-file",
-		"-Xlinker", "-T", "-u", "-z", "-e", "-l", "-L",
+		"-o", "-MF", "-MT", "-MQ", "-MJ", "-aux-info", "-dumpbase", "-dumpbase-ext",
+		"-dumpdir", "--output", "-serialize-diagnostics", "--serialize-diagnostics",
+		"-dependency-file", "-Xlinker", "-T", "-u", "-z", "-e", "-l", "-L",
 	};
 	static const char *const without_value[] = {
-		"-c", "-S", "--compile", "--assemble", "-pipe", "-v", "-###", "-fstack-usage", "-MD", "-MMD",
-		"-MP", "-MG", "-gsplit-dwarf", "-shared", "-static", "-static-pie", "-rdynamic", "-s", "-r",
-		"--verbose",
+		"-c", "-S", "--compile", "--assemble", "-pipe", "-v", "-###", "-fstack-usage",
+		"-MD", "-MMD", "-MP", "-MG", "-gsplit-dwarf", "-shared", "-static", "-static-pie",
+		"-rdynamic", "-s", "-r", "--verbose",
 	};
 	static const char *const prefixes[] = {
 		"-o", "-save-temps", "--save-temps", "-fdump-", "-fcallgraph-info", "-ftime-trace",
@@ -73,8 +73,8 @@ static bool takes_value(const char *word)
 {
 	static const char *const list[] = {
 		"-I", "-D", "-U", "-x", "-include", "-imacros", "-iquote", "-isystem", "-idirafter",
-		"-isysroot", "-Xclang", "-mllvm", "-Xassembler", "-Xpreprocessor", "--param", "-include-pch",
-		"-target", "--sysroot", "-B",
+		"-isysroot", "-Xclang", "-mllvm", "-Xassembler", "-Xpreprocessor", "--param",
+		"-include-pch", "-target", "--sysroot", "-B",
 	};
 
 	return is_one_of(word, list, ARRAY_SIZE(list));

@@ -348,7 +348,8 @@ static void read_not_production(struct reading *r, const char *word)
 
 	if (starts(word, "-flto"))
 		r->not_production = word;
-	else if (strcmp(word, "-fno-lto") == 0 && r->not_production && starts(r->not_production, "-flto"))
+	else if (strcmp(word, "-fno-lto") == 0 && r->not_production &&
+		 starts(r->not_production, "-flto"))
 		r->not_production = NULL;
 	else if (starts_with_one_of(word, list, ARRAY_SIZE(list)))
 		r->not_production = word;
@@ -391,9 +392,10 @@ static bool prevents_two_steps(const char *word)
 	static const char *const list[] = {
 		"-S", "--assemble", "-flto", "-fembed-bitcode", "-gsplit-dwarf", "-save-temps",
 		"--save-temps", "-fno-integrated-as", "-no-integrated-as", "-fopenmp-targets",
-		"--offload", "-fmodule", "-emit-", "-fthinlto", "-Wa,", "-MJ", "-gen-cdb-fragment-path",
-		"-serialize-diagnostics", "--serialize-diagnostics", "-ftime-trace", "-fstack-usage",
-		"-fsave-optimization-record", "-foptimization-record", "-mbranches-within-32B", "-malign-branch",
+		"--offload", "-fmodule", "-emit-", "-fthinlto", "-Wa,", "-MJ",
+		"-gen-cdb-fragment-path", "-serialize-diagnostics", "--serialize-diagnostics",
+		"-ftime-trace", "-fstack-usage", "-fsave-optimization-record",
+		"-foptimization-record", "-mbranches-within-32B", "-malign-branch",
 		"-x86-align-branch", "-x86-branches", "-mcmodel=large",
 	};
 
@@ -410,7 +412,8 @@ static void keep_option(struct scan *s, const char *word, const char *value)
 		"-o", "--output", "-x", "--language", "-c", "--compile",
 	};
 
-	if (prevents_two_steps(word) || strcmp(word, "-Xassembler") == 0 || (value && prevents_two_steps(value)))
+	if (prevents_two_steps(word) || strcmp(word, "-Xassembler") == 0 ||
+	    (value && prevents_two_steps(value)))
 		s->only_c_objects = false;
 	if (is_one_of(word, about_files, ARRAY_SIZE(about_files)) || starts(word, "-x") ||
 	    starts(word, "--language=") || starts(word, "--output=") || starts(word, "-o"))
@@ -429,7 +432,8 @@ static void read_value(struct reading *r, const char *option, const char *value)
 		read_linker_word(r->s, value, strlen(value));
 	else if (strcmp(option, "-target") == 0)
 		r->machine = starts(value, "x86_64") ? NULL : value;
-	r->libraries |= strcmp(option, "-l") == 0 || (strcmp(option, "-Xlinker") == 0 && value[0] != '-');
+	r->libraries |=
+		strcmp(option, "-l") == 0 || (strcmp(option, "-Xlinker") == 0 && value[0] != '-');
 }
 
 static void read_words(struct reading *r, const struct args *in)
@@ -446,7 +450,8 @@ static void read_words(struct reading *r, const struct args *in)
 		} else if (strcmp(word, "--") == 0) {
 			only_inputs = true;
 			s->end = s->words.count;
-		} else if (is_one_of(word, with_value, ARRAY_SIZE(with_value)) && i + 1 < in->count) {
+		} else if (is_one_of(word, with_value, ARRAY_SIZE(with_value)) &&
+			   i + 1 < in->count) {
 			read_value(r, word, in->v[i + 1]);
 			keep_option(s, word, in->v[i + 1]);
 			args_add(&s->words, word);
@@ -486,8 +491,11 @@ int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err
 				 "instrumentation: remove it, or build without snarl",
 				 r.sanitizers.v[0]);
 	else if (s->production && r.not_production && !s->no_instrument)
-		result = err_set(err, "%s cannot be combined with --production, which compiles each file "
-				 "twice: remove one of them", r.not_production);
+		result =
+			err_set(err,
+				"%s cannot be combined with --production, which compiles each file "
+				"twice: remove one of them",
+				r.not_production);
 	args_free(&r.sanitizers);
 	return result;
 }

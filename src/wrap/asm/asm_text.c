@@ -67,7 +67,8 @@ static struct asmtext_word take_operand(struct asmtext_word *rest)
 		at++;
 	quoted = at < end && *at == '"';
 	from = at += quoted;
-	while (at < end && (quoted ? *at != '"' : *at != ',' && *at != ' ' && *at != '\t' && *at != '#'))
+	while (at < end &&
+	       (quoted ? *at != '"' : *at != ',' && *at != ' ' && *at != '\t' && *at != '#'))
 		at++;
 	rest->at = at + (quoted && at < end);
 	rest->size = (uint32_t)(end - rest->at);
@@ -159,7 +160,8 @@ static bool read_section(struct reading *r, struct asmtext_word verb, struct asm
 	struct asmtext_word rest = operands(line, verb), name;
 
 	if (is_one_of(verb, plain, ARRAY_SIZE(plain))) {
-		change_section(r, enter_section(r->t, verb, (struct asmtext_word){ verb.at, 0 }, line));
+		change_section(
+			r, enter_section(r->t, verb, (struct asmtext_word){ verb.at, 0 }, line));
 	} else if (asmtext_is(verb, ".section") || asmtext_is(verb, ".pushsection")) {
 		if (asmtext_is(verb, ".pushsection") && r->depth < MAX_PUSHED)
 			r->stack[r->depth++] = r->section;
@@ -270,7 +272,8 @@ static bool read_declaration(struct reading *r, struct asmtext_word verb, struct
 	struct asmtext_word rest = operands(line, verb), name;
 	uint32_t at = (uint32_t)t->line_count, symbol;
 
-	if (asmtext_is(verb, ".globl") || asmtext_is(verb, ".global") || asmtext_is(verb, ".weak")) {
+	if (asmtext_is(verb, ".globl") || asmtext_is(verb, ".global") ||
+	    asmtext_is(verb, ".weak")) {
 		symbol = intern(t, take_operand(&rest));
 		t->symbols[symbol].global = true;
 	} else if (asmtext_is(verb, ".comm") || asmtext_is(verb, ".lcomm")) {
@@ -308,7 +311,8 @@ static void read_refs(struct asmtext *t, const struct asmtext_line *l, bool jump
 
 		if (label) {
 			if (asmtext_local(word))
-				define(t, intern(t, word), ASMTEXT_ATOM, l->atom, (uint32_t)t->line_count);
+				define(t, intern(t, word), ASMTEXT_ATOM, l->atom,
+				       (uint32_t)t->line_count);
 			else if (l->atom)
 				t->atoms[l->atom].defines_symbol = true;
 			continue;
@@ -358,7 +362,8 @@ static void read_comment(struct reading *r, struct asmtext_word line, const char
 
 	if (asmtext_starts(comment, "#APP") || has_comment(comment, "Start of file scope inline"))
 		r->user = true;
-	else if (asmtext_starts(comment, "#NO_APP") || has_comment(comment, "End of file scope inline"))
+	else if (asmtext_starts(comment, "#NO_APP") ||
+		 has_comment(comment, "End of file scope inline"))
 		r->user = false;
 }
 
@@ -380,7 +385,8 @@ static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 	if (r->user) {
 		/* gcc puts labels of its own before #NO_APP. */
 		l->kind = ASMTEXT_CODE;
-		if (asmtext_local(verb) && verb.at + verb.size + 1 == end && verb.at[verb.size] == ':')
+		if (asmtext_local(verb) && verb.at + verb.size + 1 == end &&
+		    verb.at[verb.size] == ':')
 			l->kind = ASMTEXT_LABEL;
 		assign_atom(t, l, verb);
 		read_refs(t, l, false);

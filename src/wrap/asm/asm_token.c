@@ -30,8 +30,8 @@ bool asmtext_local(struct asmtext_word name)
 /* Whether a symbol, mnemonic or directive can begin with `c`. */
 static bool is_first(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$' ||
-	       (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+	       c == '$' || (unsigned char)c >= 0x80;
 }
 
 static bool is_part(char c)
@@ -65,8 +65,8 @@ static const char *skip_blanks(const char *at, const char *end)
 static bool is_prefix(struct asmtext_word w)
 {
 	static const char *const list[] = {
-		"lock", "rep", "repe", "repz", "repne", "repnz", "notrack", "bnd", "data16", "xacquire",
-		"xrelease",
+		"lock", "rep", "repe", "repz", "repne", "repnz", "notrack", "bnd", "data16",
+		"xacquire", "xrelease",
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)

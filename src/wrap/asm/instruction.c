@@ -74,8 +74,8 @@ static const struct name names[] = {
 };
 
 static const char *const conditions[] = {
-	"o", "no", "b", "c", "nae", "ae", "nb", "nc", "e", "z", "ne", "nz", "be", "na", "a", "nbe", "s",
-	"ns", "p", "pe", "np", "po", "l", "nge", "ge", "nl", "le", "ng", "g", "nle",
+	"o", "no", "b", "c", "nae", "ae", "nb", "nc", "e", "z", "ne", "nz", "be", "na", "a", "nbe",
+	"s", "ns", "p", "pe", "np", "po", "l", "nge", "ge", "nl", "le", "ng", "g", "nle",
 };
 
 static bool is_condition(struct asmtext_word w)
@@ -88,7 +88,8 @@ static bool is_condition(struct asmtext_word w)
 
 static bool needs_carry(struct asmtext_word condition)
 {
-	return memchr(condition.at, 'b', condition.size) || memchr(condition.at, 'a', condition.size) ||
+	return memchr(condition.at, 'b', condition.size) ||
+	       memchr(condition.at, 'a', condition.size) ||
 	       memchr(condition.at, 'c', condition.size);
 }
 
@@ -122,7 +123,8 @@ static bool read_new_register(struct asmtext_word w, struct insn_operand *o)
 
 	while (at < w.size && at < 3 && w.at[at] >= '0' && w.at[at] <= '9')
 		number = number * 10 + (unsigned)(w.at[at++] - '0');
-	if (w.at[0] != 'r' || at == 1 || w.at[1] == '0' || number < 8 || number > 15 || w.size > at + 1)
+	if (w.at[0] != 'r' || at == 1 || w.at[1] == '0' || number < 8 || number > 15 ||
+	    w.size > at + 1)
 		return false;
 	o->reg = (uint8_t)number;
 	o->size = 8;
@@ -145,7 +147,8 @@ static bool read_general(struct asmtext_word w, struct insn_operand *o)
 		bool longer = w.size == 3 && (w.at[0] == 'r' || w.at[0] == 'e') &&
 			      asmtext_is(behind(w, 1), wide[i]);
 
-		if (!word && !longer && !asmtext_is(w, low[i]) && !(i < 4 && asmtext_is(w, high[i])))
+		if (!word && !longer && !asmtext_is(w, low[i]) &&
+		    !(i < 4 && asmtext_is(w, high[i])))
 			continue;
 		o->reg = i;
 		o->size = word ? 2 : !longer ? 1 : w.at[0] == 'r' ? 8 : 4;
@@ -163,7 +166,8 @@ static bool read_register(struct asmtext_word w, struct insn_operand *o)
 		/* An AVX-512 mask such as {%k1} would follow the number. */
 		if (w.size < 4 || w.size > 5 || w.at[w.size - 1] > '9')
 			return false;
-		o->reg = (uint8_t)(w.at[w.size - 1] - '0' + (w.size == 5 ? 10 * (w.at[3] - '0') : 0));
+		o->reg = (uint8_t)(w.at[w.size - 1] - '0' +
+				   (w.size == 5 ? 10 * (w.at[3] - '0') : 0));
 		return true;
 	}
 	o->kind = INSN_REGISTER;
@@ -172,8 +176,8 @@ static bool read_register(struct asmtext_word w, struct insn_operand *o)
 
 static bool is_number_part(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == 'x' ||
-	       c == 'X';
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') ||
+	       c == 'x' || c == 'X';
 }
 
 /* Takes a number of at most 64 bits from the start of *w. */
@@ -270,7 +274,8 @@ static bool read_address_register(struct asmtext_word w, uint8_t *reg)
 		*reg = INSN_RIP;
 		return true;
 	}
-	if (w.at[0] != '%' || !read_register(behind(w, 1), &o) || o.kind != INSN_REGISTER || o.size != 8)
+	if (w.at[0] != '%' || !read_register(behind(w, 1), &o) || o.kind != INSN_REGISTER ||
+	    o.size != 8)
 		return false;
 	*reg = o.reg;
 	return true;
@@ -331,7 +336,8 @@ static bool read_operands(struct asmtext_word rest, struct insn *in)
 		for (; at < rest.size && (depth > 0 || rest.at[at] != ','); at++)
 			depth += (rest.at[at] == '(') - (uint32_t)(rest.at[at] == ')');
 		if (in->count == ARRAY_SIZE(in->operand) ||
-		    !read_operand(trim((struct asmtext_word){ rest.at, at }), &in->operand[in->count]))
+		    !read_operand(trim((struct asmtext_word){ rest.at, at }),
+				  &in->operand[in->count]))
 			return false;
 		in->count++;
 		if (at == rest.size)
@@ -379,7 +385,8 @@ static uint8_t store_size(struct asmtext_word verb, const struct insn *in)
 static bool classify_vector(struct asmtext_word verb, struct insn *in)
 {
 	static const char *const out[] = {
-		"mov", "vmov", "cvt", "vcvt", "pextr", "vpextr", "extract", "vextract", "pmovmsk", "vpmovmsk",
+		"mov", "vmov", "cvt", "vcvt", "pextr", "vpextr", "extract", "vextract", "pmovmsk",
+		"vpmovmsk",
 	};
 	const struct insn_operand *last = &in->operand[in->count - 1];
 
@@ -457,7 +464,8 @@ static bool classify(struct asmtext_word verb, struct insn *in)
 			return in->count == 1;
 		return in->kind == INSN_COMPARE || last->kind != INSN_IMMEDIATE;
 	}
-	return in->count > 0 && (has_vector(in) ? classify_vector(verb, in) : classify_condition(verb, in));
+	return in->count > 0 &&
+	       (has_vector(in) ? classify_vector(verb, in) : classify_condition(verb, in));
 }
 
 static struct asmtext_word without_comment(struct asmtext_word line)
@@ -480,8 +488,8 @@ bool insn_read(struct asmtext_word line, struct insn *in)
 		return false;
 	rest = trim(behind(line, (uint32_t)(verb.at + verb.size - line.at)));
 	/* Operands of these are code addresses, or have no effect. */
-	if (asmtext_starts(verb, "call") || asmtext_starts(verb, "jmp") || asmtext_starts(verb, "ret") ||
-	    asmtext_starts(verb, "nop")) {
+	if (asmtext_starts(verb, "call") || asmtext_starts(verb, "jmp") ||
+	    asmtext_starts(verb, "ret") || asmtext_starts(verb, "nop")) {
 		if (rest.size && rest.at[0] == '*' && verb.at[0] == 'j')
 			return false;
 		in->count = verb.at[0] == 'j';

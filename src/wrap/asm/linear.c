@@ -38,7 +38,8 @@ static bool add_term(struct linear *l, struct linear_term term)
 		l->term[at].factor = add64(l->term[at].factor, term.factor);
 		if (l->term[at].factor == 0) {
 			l->terms--;
-			memmove(&l->term[at], &l->term[at + 1], (l->terms - at) * sizeof(l->term[0]));
+			memmove(&l->term[at], &l->term[at + 1],
+				(l->terms - at) * sizeof(l->term[0]));
 		}
 		return true;
 	}
@@ -91,8 +92,8 @@ void linear_begin_iteration(struct linear_state *t)
 
 static bool is_stack(const struct insn_operand *o)
 {
-	return o->kind == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque &&
-	       o->symbol.size == 0;
+	return o->kind == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE &&
+	       !o->opaque && o->symbol.size == 0;
 }
 
 /* The variable of the stack slot that the operand names, or -1. */
@@ -120,7 +121,8 @@ static void spoil_stack(struct linear_state *t, int64_t from, int64_t size, bool
 {
 	for (unsigned i = 0; i < t->stack_count; i++)
 		if (t->stack[i] < from + size && from < t->stack[i] + 8)
-			set(t, INSN_REGISTERS + i, unknown(), t->tainted[INSN_REGISTERS + i] || tainted);
+			set(t, INSN_REGISTERS + i, unknown(),
+			    t->tainted[INSN_REGISTERS + i] || tainted);
 }
 
 /* The address that a memory operand names. */
@@ -225,9 +227,10 @@ static struct linear result(struct linear_state *t, const struct insn *in)
 
 	if (is_zeroing(in))
 		return of_constant(0);
-	if (in->kind == INSN_MOVE && in->size == 4 && first->kind == INSN_IMMEDIATE && !first->opaque &&
-	    last->kind == INSN_REGISTER) {
-		one.constant = first->symbol.size ? first->number : (int64_t)(uint32_t)first->number;
+	if (in->kind == INSN_MOVE && in->size == 4 && first->kind == INSN_IMMEDIATE &&
+	    !first->opaque && last->kind == INSN_REGISTER) {
+		one.constant =
+			first->symbol.size ? first->number : (int64_t)(uint32_t)first->number;
 		one.symbol = first->symbol;
 		return one;
 	}
@@ -254,7 +257,8 @@ static struct linear result(struct linear_state *t, const struct insn *in)
 	case INSN_SHL:
 		if (in->count == 1)
 			return scaled(&before, 2);
-		if (first->kind != INSN_IMMEDIATE || first->symbol.size || first->number < 0 || first->number > 62)
+		if (first->kind != INSN_IMMEDIATE || first->symbol.size || first->number < 0 ||
+		    first->number > 62)
 			return unknown();
 		return scaled(&before, INT64_C(1) << first->number);
 	}
@@ -331,7 +335,8 @@ bool linear_distance(const struct linear *a, const struct linear *b, int64_t *di
 	if (!a->known || !b->known || a->terms != b->terms || !asmtext_same(a->symbol, b->symbol))
 		return false;
 	for (unsigned i = 0; i < a->terms; i++)
-		if (a->term[i].variable != b->term[i].variable || a->term[i].factor != b->term[i].factor)
+		if (a->term[i].variable != b->term[i].variable ||
+		    a->term[i].factor != b->term[i].factor)
 			return false;
 	return true;
 }
@@ -352,8 +357,8 @@ bool linear_advance(const struct linear_state *t, unsigned variable, int64_t *st
 	const struct linear *l = &t->value[variable];
 
 	*step = l->constant;
-	return l->known && l->symbol.size == 0 && l->terms == 1 && l->term[0].variable == variable &&
-	       l->term[0].factor == 1;
+	return l->known && l->symbol.size == 0 && l->terms == 1 &&
+	       l->term[0].variable == variable && l->term[0].factor == 1;
 }
 
 /* Sets *by to what an iteration adds to the variable. False: that depends on changed variables. */

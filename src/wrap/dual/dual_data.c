@@ -57,7 +57,8 @@ static bool same_line(struct asmtext_word a, struct asmtext_word b)
 	const char *x = a.at, *y = b.at, *x_end = x + a.size, *y_end = y + b.size;
 
 	while (x < x_end && y < y_end && *x == *y) {
-		if (x_end - x > 2 && y_end - y > 2 && memcmp(x, ".L", 2) == 0 && memcmp(y, ".L", 2) == 0) {
+		if (x_end - x > 2 && y_end - y > 2 && memcmp(x, ".L", 2) == 0 &&
+		    memcmp(y, ".L", 2) == 0) {
 			x = skip_local(x, x_end);
 			y = skip_local(y, y_end);
 		} else {
@@ -72,7 +73,8 @@ static bool same_content(const struct asmtext *a, uint32_t x, const struct asmte
 {
 	size_t i = a->atoms[x].first, k = b->atoms[y].first;
 
-	if (!asmtext_same(a->sections[a->atoms[x].section].name, b->sections[b->atoms[y].section].name))
+	if (!asmtext_same(a->sections[a->atoms[x].section].name,
+			  b->sections[b->atoms[y].section].name))
 		return false;
 	for (;; i++, k++) {
 		i = next_content(a, x, i);
@@ -103,7 +105,8 @@ static bool same_variable(const struct dual *d, uint32_t inst, uint32_t plain)
 	if (i->defined == ASMTEXT_COMMON)
 		return asmtext_same(common_size(&d->inst, i), common_size(&d->plain, p));
 	return i->defined == ASMTEXT_ATOM && i->atom && p->atom &&
-	       !dual_is_function(&d->plain, p->atom) && same_content(&d->inst, i->atom, &d->plain, p->atom);
+	       !dual_is_function(&d->plain, p->atom) &&
+	       same_content(&d->inst, i->atom, &d->plain, p->atom);
 }
 
 /* "n.12" gives "n"; empty if there is no number. */
@@ -160,7 +163,8 @@ static void resolve_named(struct dual *d, uint32_t symbol)
 		d->resolution[symbol] = DUAL_TWIN;
 	else if (asmtext_starts(s->name, "DW.ref."))
 		d->resolution[symbol] = DUAL_PLAIN, d->keep[s->atom] = true;
-	else if (s->atom && !s->global && is_read_only(&d->inst.sections[d->inst.atoms[s->atom].section]))
+	else if (s->atom && !s->global &&
+		 is_read_only(&d->inst.sections[d->inst.atoms[s->atom].section]))
 		d->resolution[symbol] = DUAL_INST, d->keep[s->atom] = true;
 	else
 		d->resolution[symbol] = DUAL_MISSING;
@@ -282,7 +286,8 @@ static struct uses uses_of(const struct asmtext *t)
 enum use { USE_NONE, USE_OTHERS, USE_SAME };
 
 /* How the plain function `p` uses the twin of `symbol`. */
-static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_t p, uint32_t symbol)
+static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_t p,
+			     uint32_t symbol)
 {
 	struct asmtext_word base = base_of(d->inst.symbols[symbol].name);
 	enum use use = USE_NONE;

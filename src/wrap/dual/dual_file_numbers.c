@@ -135,9 +135,11 @@ static void add_number(const struct dual *d, uint64_t number, uint64_t limit, st
 static bool is_file_attribute(struct asmtext_word line)
 {
 	const char *comment = memrchr(line.at, '#', line.size);
-	struct asmtext_word text = { comment, comment ? (uint32_t)(line.at + line.size - comment) : 0 };
+	struct asmtext_word text = { comment,
+				     comment ? (uint32_t)(line.at + line.size - comment) : 0 };
 
-	return text.size && (asmtext_is(text, "# DW_AT_decl_file") || asmtext_is(text, "# DW_AT_call_file"));
+	return text.size &&
+	       (asmtext_is(text, "# DW_AT_decl_file") || asmtext_is(text, "# DW_AT_call_file"));
 }
 
 struct asmtext_word dual_renumber_file(const struct dual *d, struct asmtext_word line,

@@ -69,7 +69,8 @@ static void resolve_label(struct dual *d, uint32_t symbol)
 	uint32_t found = asmtext_find(&d->plain, s->name);
 
 	if (s->defined == ASMTEXT_SET && !asmtext_local(s->name))
-		d->resolution[symbol] = found && d->plain.symbols[found].defined ? DUAL_PLAIN : DUAL_MISSING;
+		d->resolution[symbol] =
+			found && d->plain.symbols[found].defined ? DUAL_PLAIN : DUAL_MISSING;
 	else if (s->defined == ASMTEXT_SET ||
 		 (s->defined == ASMTEXT_ATOM && asmtext_local(s->name) &&
 		  (s->atom == 0 || dual_is_function(&d->inst, s->atom))))
@@ -113,7 +114,8 @@ static void drop_broken(struct dual *d)
 static bool has_own_lines(const struct asmtext *t)
 {
 	for (size_t i = 0; i < t->line_count; i++)
-		if (t->lines[i].kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(t->lines[i].text), ".loc"))
+		if (t->lines[i].kind == ASMTEXT_DIRECTIVE &&
+		    asmtext_is(asmtext_verb(t->lines[i].text), ".loc"))
 			return false;
 	return true;
 }

@@ -66,7 +66,8 @@ static void add_inner(const struct dual *d, struct buf *out)
 	struct map seen = { 0 };
 
 	for (size_t i = 0; i < d->inst.ref_count; i++) {
-		uint32_t from = d->inst.refs[i].atom, to = d->inst.symbols[d->inst.refs[i].symbol].atom;
+		uint32_t from = d->inst.refs[i].atom,
+			 to = d->inst.symbols[d->inst.refs[i].symbol].atom;
 		bool added;
 
 		if (from == to || d->resolution[d->inst.refs[i].symbol] != DUAL_INST ||
@@ -156,7 +157,8 @@ void dual_write_table(const struct dual *d, struct buf *out, struct dual_counts 
 	}
 	add_inner(d, out);
 	add_weak_hooks(d, out);
-	buf_add_text(out, "\t.hidden __start_" DUAL_SECTION "\n\t.hidden __stop_" DUAL_SECTION "\n");
+	buf_add_text(out,
+		     "\t.hidden __start_" DUAL_SECTION "\n\t.hidden __stop_" DUAL_SECTION "\n");
 	buf_addf(out, constructor, "init");
 	buf_addf(out, constructor, "fini");
 }

@@ -81,8 +81,8 @@ static void write_plain(const struct dual *d, struct buf *out)
 			bool endbr;
 
 			entry = entry_line(t, atom, &endbr);
-			buf_addf(out, "\t.p2align 3\n%s.Linst.entry%u:\n", endbr ? "\t.nops 4\n" : "",
-				 d->paired[atom]);
+			buf_addf(out, "\t.p2align 3\n%s.Linst.entry%u:\n",
+				 endbr ? "\t.nops 4\n" : "", d->paired[atom]);
 		}
 		add_line(out, t->lines[i].text);
 		if (i == entry)
@@ -95,7 +95,8 @@ static void add_name(const struct dual *d, uint32_t symbol, struct asmtext_word 
 		     struct buf *out)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
-	enum dual_resolution resolution = symbol ? (enum dual_resolution)d->resolution[symbol] : DUAL_PLAIN;
+	enum dual_resolution resolution =
+		symbol ? (enum dual_resolution)d->resolution[symbol] : DUAL_PLAIN;
 
 	if (defining && dual_is_function(&d->inst, s->atom))
 		resolution = DUAL_INST;
@@ -177,8 +178,9 @@ static void add_section(const struct dual *d, uint32_t section, struct buf *out)
 static bool is_declaration(const struct dual *d, struct asmtext_word line, bool *wanted)
 {
 	static const char *const list[] = {
-		".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local", ".symver",
-		".comm", ".lcomm", ".ident", ".addrsig", ".addrsig_sym", ".set", ".equ", ".file",
+		".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local",
+		".symver", ".comm", ".lcomm", ".ident", ".addrsig", ".addrsig_sym", ".set", ".equ",
+		".file",
 	};
 	struct asmtext_word verb = asmtext_verb(line), word = { line.at, 0 };
 	const char *at = line.at;
@@ -195,7 +197,8 @@ static bool is_declaration(const struct dual *d, struct asmtext_word line, bool 
 		*wanted = asmtext_local(word);
 	else if (asmtext_is(verb, ".weak") || asmtext_is(verb, ".hidden"))
 		*wanted = symbol && (!d->inst.symbols[symbol].defined ||
-				     (d->resolution[symbol] == DUAL_PLAIN && d->keep[d->inst.symbols[symbol].atom] &&
+				     (d->resolution[symbol] == DUAL_PLAIN &&
+				      d->keep[d->inst.symbols[symbol].atom] &&
 				      !dual_is_function(&d->inst, d->inst.symbols[symbol].atom)));
 	return true;
 }

@@ -80,7 +80,8 @@ static int find_source(struct plan *p, const char *name, struct err *err)
 	}
 	if (p->sources == 1 || found == 1)
 		return 0;
-	return err_set(err, "%s of the sources in this command are named '%s': compile them one by one",
+	return err_set(err,
+		       "%s of the sources in this command are named '%s': compile them one by one",
 		       found ? "several" : "none", base_name(name));
 }
 
@@ -208,7 +209,8 @@ static int merge(const struct plan *p, const char *plain, size_t size, struct bu
 		text = mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, file, 0);
 		failed = text == MAP_FAILED
 				 ? err_set(err, "the instrumented compilation wrote no assembly")
-				 : dual_merge(plain, size, text, (size_t)length, p->gcc, out, counts, err);
+				 : dual_merge(plain, size, text, (size_t)length, p->gcc, out,
+					      counts, err);
 	}
 	if (text != MAP_FAILED)
 		munmap(text, (size_t)length);

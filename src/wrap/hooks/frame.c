@@ -82,10 +82,11 @@ static bool writes_memory(const struct insn *in)
 {
 	const struct insn_operand *to = &in->operand[in->count ? in->count - 1 : 0];
 
-	if (in->count == 0 || to->kind != INSN_MEMORY || to->reg == INSN_RSP || to->index == INSN_RSP)
+	if (in->count == 0 || to->kind != INSN_MEMORY || to->reg == INSN_RSP ||
+	    to->index == INSN_RSP)
 		return false;
-	return in->kind != INSN_COMPARE && in->kind != INSN_NOTHING && in->kind != INSN_BRANCH && in->kind != INSN_JUMP &&
-	       in->kind != INSN_WIDE;
+	return in->kind != INSN_COMPARE && in->kind != INSN_NOTHING && in->kind != INSN_BRANCH &&
+	       in->kind != INSN_JUMP && in->kind != INSN_WIDE;
 }
 
 bool frame_only_named_writes(const struct asmtext *t, uint32_t first, uint32_t last)

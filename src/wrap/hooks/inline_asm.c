@@ -105,8 +105,8 @@ void inline_compare(char *text, size_t room, bool wide, bool pic)
 	size_t own = wide ? offsetof(struct snarlrt_tls, own2) : offsetof(struct snarlrt_tls, own);
 
 	if (pic)
-		snprintf(text, room, "movq __snarl_tls@gottpoff(%%rip),%%rcx; %s,%%fs:%zu(%%rcx)", compare,
-			 own);
+		snprintf(text, room, "movq __snarl_tls@gottpoff(%%rip),%%rcx; %s,%%fs:%zu(%%rcx)",
+			 compare, own);
 	else
 		snprintf(text, room, "%s,%%fs:__snarl_tls@tpoff+%zu", compare, own);
 }
@@ -120,7 +120,8 @@ static int format_alignment(char *text, size_t room, unsigned size, unsigned lon
 	const unsigned granule = 1u << SHADOW_GRANULE_SHIFT;
 
 	if (size >= granule)
-		return snprintf(text, room, "\ttestb $%u,%%dil; jne .Lsnarlc%llu;", granule - 1, label);
+		return snprintf(text, room, "\ttestb $%u,%%dil; jne .Lsnarlc%llu;", granule - 1,
+				label);
 	return snprintf(text, room, "\tmovl %%edi,%%eax; andl $%u,%%eax; cmpl $%u,%%eax; "
 			"ja .Lsnarlc%llu;", granule - 1, granule - size, label);
 }

@@ -53,7 +53,7 @@ static bool take(const char **at, const char *end, const char *word)
 	return true;
 }
 
-/* Returns what follows the parenthesis that matches the one at `at`, or NULL. Skips quoted names. */
+/* Returns what follows the parenthesis that matches the one at `at`, or NULL. */
 static const char *closing(const char *at, const char *end)
 {
 	unsigned depth = 0;
@@ -106,14 +106,15 @@ static int format_alignment(char *text, size_t room, unsigned size, unsigned op)
 	const unsigned granule = 1u << SHADOW_GRANULE_SHIFT;
 
 	if (size >= granule)
-		return snprintf(text, room, "testb $$%u,%%dil; movl $$%u,%%eax; jne " SPLIT "; ", granule - 1,
-				op | ACCESS_SPLIT);
+		return snprintf(text, room, "testb $$%u,%%dil; movl $$%u,%%eax; jne " SPLIT "; ",
+				granule - 1, op | ACCESS_SPLIT);
 	return snprintf(text, room, "movl %%edi,%%eax; andl $$%u,%%eax; cmpl $$%u,%%eax; "
 			"movl $$%u,%%eax; ja " SPLIT "; ", granule - 1, granule - size, op | ACCESS_SPLIT);
 }
 
 /* Formats the call of inline assembly up to its arguments. */
-static int format(char *text, size_t size, const struct ir_call *call, const struct ir_module *module)
+static int format(char *text, size_t size, const struct ir_call *call,
+		  const struct ir_module *module)
 {
 	bool wide = call->size == 16, pic = module->pic;
 	unsigned op = (unsigned)__builtin_ctz(call->size) << 8;
@@ -127,19 +128,20 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 		op |= TRACE_VOLATILE << 8;
 	if (call->unaligned)
 		format_alignment(alignment, sizeof(alignment), call->size, op);
-	return snprintf(text, size,
-			"  call void asm sideeffect alignstack \"%s"
-			"movq %%rdi,%%rax; shrq $$%d,%%rax; %s %#llx(,%%rax,2),%%eax; "
-			"%s; je " END "; %s; jne " CALL "; %s"
-			"movq %s,%%rax; testl $$%u,%%eax; je " CALL "; "
-			"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,%zu(%%rax); "
-			"movw $$%u,%zu(%%rax); addq $$%zu,%%rax; movq %%rax,%s; jmp " END "; "
-			CALL ": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
-			alignment, SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE,
-			compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax", call->write ? INLINE_PREFETCH : "",
-			cur, STAMP_BYTES - 1, site, site, offsetof(struct trace_record, site),
-			op, RECORD_OP, sizeof(struct trace_record), cur, op, module->avx ? "_wide" : "",
-			pic ? CLOBBERS_PIC : CLOBBERS_EXEC, module->avx512 ? CLOBBERS_AVX512 : "");
+	return snprintf(
+		text, size,
+		"  call void asm sideeffect alignstack \"%s"
+		"movq %%rdi,%%rax; shrq $$%d,%%rax; %s %#llx(,%%rax,2),%%eax; "
+		"%s; je " END "; %s; jne " CALL "; %s"
+		"movq %s,%%rax; testl $$%u,%%eax; je " CALL "; "
+		"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,%zu(%%rax); "
+		"movw $$%u,%zu(%%rax); addq $$%zu,%%rax; movq %%rax,%s; jmp " END "; " CALL
+		": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
+		alignment, SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE, compare,
+		wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax", call->write ? INLINE_PREFETCH : "", cur,
+		STAMP_BYTES - 1, site, site, offsetof(struct trace_record, site), op, RECORD_OP,
+		sizeof(struct trace_record), cur, op, module->avx ? "_wide" : "",
+		pic ? CLOBBERS_PIC : CLOBBERS_EXEC, module->avx512 ? CLOBBERS_AVX512 : "");
 }
 
 bool ir_recognise(const char *text, size_t size)

@@ -67,7 +67,8 @@ static struct asmtext_word take_part(struct asmtext_word *w)
 			continue;
 		if (depth == 0 && (c == ',' || c == ')'))
 			break;
-		depth += (c == '(' || c == '[' || c == '{' || c == '<') - (unsigned)(c == ')' || c == ']' || c == '}' || c == '>');
+		depth += (c == '(' || c == '[' || c == '{' || c == '<') -
+			 (unsigned)(c == ')' || c == ']' || c == '}' || c == '>');
 	}
 	w->at += part.size;
 	w->size -= part.size;
@@ -80,8 +81,8 @@ static bool take_pointer(struct asmtext_word *w, const struct copy *c, struct as
 	if (!take(w, c->pointer) || !take(w, " "))
 		return false;
 	*value = take_part(w);
-	return asmtext_starts(*value, "%") || asmtext_starts(*value, "@") || asmtext_starts(*value, "bitcast (") ||
-	       asmtext_starts(*value, "getelementptr ");
+	return asmtext_starts(*value, "%") || asmtext_starts(*value, "@") ||
+	       asmtext_starts(*value, "bitcast (") || asmtext_starts(*value, "getelementptr ");
 }
 
 /* Takes the function's name and parenthesis. `own`: the module defines memcpy and others itself. */
@@ -97,7 +98,8 @@ static bool take_rest(struct asmtext_word rest)
 {
 	unsigned number;
 
-	return rest.size == 0 || (take(&rest, ", !dbg !") && take_number(&rest, UINT32_MAX / 16, &number) && rest.size == 0);
+	return rest.size == 0 || (take(&rest, ", !dbg !") &&
+				  take_number(&rest, UINT32_MAX / 16, &number) && rest.size == 0);
 }
 
 static bool parse(struct asmtext_word line, bool own, struct copy *c)
@@ -122,7 +124,8 @@ static bool parse(struct asmtext_word line, bool own, struct copy *c)
 	}
 	if (!take_name(&line, own, &fills) || !take_pointer(&line, c, &c->to) || !take(&line, ", "))
 		return false;
-	if (fills ? !take(&line, "i32 ") || !take_number(&line, 255, &c->fill) : !take_pointer(&line, c, &c->from))
+	if (fills ? !take(&line, "i32 ") || !take_number(&line, 255, &c->fill)
+		  : !take_pointer(&line, c, &c->from))
 		return false;
 	if (!take(&line, ", i64 ") || !take_number(&line, MAX_BYTES, &c->size) || !take(&line, ")"))
 		return false;
@@ -158,16 +161,19 @@ static const char *type_of(const struct copy *c)
 	return "<2 x i64>";
 }
 
-static void write_hook(struct buf *out, const struct copy *c, const char *kind, struct asmtext_word at)
+static void write_hook(struct buf *out, const struct copy *c, const char *kind,
+		       struct asmtext_word at)
 {
-	buf_addf(out, "  call void @__tsan_%s%s%u(%s ", c->size > 1 ? "unaligned_" : "", kind, c->size, c->pointer);
+	buf_addf(out, "  call void @__tsan_%s%s%u(%s ", c->size > 1 ? "unaligned_" : "", kind,
+		 c->size, c->pointer);
 	add_word(out, at);
 	buf_add_char(out, ')');
 	end_instruction(out, c);
 }
 
 /* If pointers are typed, casts `at` to the needed type, as the value %snarl.WHAT.NUMBER. */
-static void write_cast(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
+static void write_cast(struct buf *out, const struct copy *c, const char *what, size_t number,
+		       struct asmtext_word at)
 {
 	if (c->pointer[0] == 'p')
 		return;
@@ -178,7 +184,8 @@ static void write_cast(struct buf *out, const struct copy *c, const char *what, 
 }
 
 /* Writes the pointer operand of a load or store, which need not be aligned. */
-static void write_address(struct buf *out, const struct copy *c, const char *what, size_t number, struct asmtext_word at)
+static void write_address(struct buf *out, const struct copy *c, const char *what, size_t number,
+			  struct asmtext_word at)
 {
 	if (c->pointer[0] == 'p') {
 		buf_add_text(out, ", ptr ");
@@ -201,7 +208,8 @@ static void write_load(struct buf *out, const struct copy *c, size_t number)
 /* Writes the value to be stored: the loaded one, or the constant of a fill. */
 static void write_value(struct buf *out, const struct copy *c, size_t number)
 {
-	long long bytes = (long long)(c->fill * 0x0101010101010101u) >> (c->size < 8 ? 64 - 8 * c->size : 0);
+	long long bytes =
+		(long long)(c->fill * 0x0101010101010101u) >> (c->size < 8 ? 64 - 8 * c->size : 0);
 
 	if (c->from.size)
 		buf_addf(out, "%%snarl.value.%zu", number);
@@ -235,7 +243,8 @@ static bool defines_own(const char *text, const char *end)
 		const char *stop = memchr(text + 1, '\n', (size_t)(end - text - 1));
 		size_t size = (size_t)((stop ? stop : end) - text);
 
-		if (memmem(text, size, " @memcpy(", 9) || memmem(text, size, " @memmove(", 10) || memmem(text, size, " @memset(", 9))
+		if (memmem(text, size, " @memcpy(", 9) || memmem(text, size, " @memmove(", 10) ||
+		    memmem(text, size, " @memset(", 9))
 			return true;
 		text += size;
 	}

@@ -32,7 +32,8 @@ static uint64_t reads(const struct dead_code_step *s, uint64_t live)
 
 	if (s->lanes && (s->writes & live & HIGHS))
 		for (unsigned i = 0; i < 2; i++)
-			if (s->in.operand[i].kind == INSN_VECTOR && (all & LOW(s->in.operand[i].reg)))
+			if (s->in.operand[i].kind == INSN_VECTOR &&
+			    (all & LOW(s->in.operand[i].reg)))
 				all |= HIGH(s->in.operand[i].reg);
 	return all;
 }
@@ -148,9 +149,11 @@ static void move_copies(struct body *t)
 		struct dead_code_step *s = &t->steps[i];
 		uint64_t from = s->reads & ~HIGHS, to = s->writes & ~HIGHS;
 
-		if (!s->code || s->removed || !s->copy || (from & targets) || (to & (sources | targets)) ||
-		    t->value[slot(&s->in.operand[0])] != s->value || t->value[slot(&s->in.operand[1])] != s->value ||
-		    ((s->writes & s->live & HIGHS) && !s->zeroes) || !only_for_after(t, i, s->writes))
+		if (!s->code || s->removed || !s->copy || (from & targets) ||
+		    (to & (sources | targets)) || t->value[slot(&s->in.operand[0])] != s->value ||
+		    t->value[slot(&s->in.operand[1])] != s->value ||
+		    ((s->writes & s->live & HIGHS) && !s->zeroes) ||
+		    !only_for_after(t, i, s->writes))
 			continue;
 		sources |= from;
 		targets |= to;
@@ -168,8 +171,11 @@ static bool can_retarget(const struct dead_code_step *p)
 	if (p->in.count != 2)
 		return false;
 	if (to->kind == INSN_VECTOR)
-		return p->sets == dead_code_both_halves(to) && !(p->reads & dead_code_both_halves(to)) && (p->copy || p->in.operand[0].kind == INSN_MEMORY);
-	return to->kind == INSN_REGISTER && to->size == 8 && (p->in.kind == INSN_MOVE || p->in.kind == INSN_LEA);
+		return p->sets == dead_code_both_halves(to) &&
+		       !(p->reads & dead_code_both_halves(to)) &&
+		       (p->copy || p->in.operand[0].kind == INSN_MEMORY);
+	return to->kind == INSN_REGISTER && to->size == 8 &&
+	       (p->in.kind == INSN_MOVE || p->in.kind == INSN_LEA);
 }
 
 /*
@@ -178,12 +184,14 @@ static bool can_retarget(const struct dead_code_step *p)
  */
 static char *with_last_of(struct asmtext_word line, struct asmtext_word other)
 {
-	const char *cut = memrchr(line.at, ',', line.size), *by = memrchr(other.at, ',', other.size);
+	const char *cut = memrchr(line.at, ',', line.size),
+		   *by = memrchr(other.at, ',', other.size);
 	uint32_t left = cut ? (uint32_t)(line.at + line.size - cut) : 0;
 	struct buf out = { 0 };
 	char *copy;
 
-	if (!cut || !by || memchr(cut, '#', left) || memchr(by, '#', (size_t)(other.at + other.size - by)))
+	if (!cut || !by || memchr(cut, '#', left) ||
+	    memchr(by, '#', (size_t)(other.at + other.size - by)))
 		return NULL;
 	buf_add(&out, line.at, line.size - left);
 	buf_add(&out, by, (size_t)(other.at + other.size - by));
@@ -196,7 +204,8 @@ static char *with_last_of(struct asmtext_word line, struct asmtext_word other)
  * Returns the step that writes `from`, which step `at` copies to `to`; NULL if a step between them
  * uses either register.
  */
-static struct dead_code_step *find_setter(const struct body *t, size_t at, uint64_t from, uint64_t to)
+static struct dead_code_step *find_setter(const struct body *t, size_t at, uint64_t from,
+					  uint64_t to)
 {
 	while (at-- > 0) {
 		struct dead_code_step *s = &t->steps[at];
@@ -219,7 +228,8 @@ static bool retarget(struct body *t, size_t at)
 
 	if (!c->code || c->removed || !c->copy)
 		return false;
-	from = c->in.operand[0].kind == INSN_VECTOR ? dead_code_both_halves(&c->in.operand[0]) : dead_code_named_by(&c->in.operand[0]);
+	from = c->in.operand[0].kind == INSN_VECTOR ? dead_code_both_halves(&c->in.operand[0])
+						    : dead_code_named_by(&c->in.operand[0]);
 	if ((from & c->live) || (from & to))
 		return false;
 	p = find_setter(t, at, from, to);
@@ -243,7 +253,8 @@ static void write_step(const struct dead_code_step *s, struct buf *out)
 {
 	/* movq that clears a dead half: movapd is faster, as register renaming eliminates it. */
 	if (s->code && s->zeroes && !(s->live & HIGH(s->in.operand[1].reg))) {
-		buf_addf(out, "\tmovapd\t%%xmm%u, %%xmm%u\n", s->in.operand[0].reg, s->in.operand[1].reg);
+		buf_addf(out, "\tmovapd\t%%xmm%u, %%xmm%u\n", s->in.operand[0].reg,
+			 s->in.operand[1].reg);
 		return;
 	}
 	buf_add(out, s->text.at, s->text.size);
@@ -286,12 +297,13 @@ static void write_after(const struct body *t, struct buf *out)
 	}
 }
 
-void dead_code_write(struct asmtext_word text, struct dead_code_live live, struct buf *out, struct buf *behind)
+void dead_code_write(struct asmtext_word text, struct dead_code_live live, struct buf *out,
+		     struct buf *behind)
 {
 	struct body t = {
 		.steps = xcalloc(MAX_LINES, sizeof(*t.steps)),
-		.end = live.general | (uint64_t)(live.vector | live.lower) << 16 | (uint64_t)live.vector << 32 |
-		       FLAGS(INSN_ALL_FLAGS),
+		.end = live.general | (uint64_t)(live.vector | live.lower) << 16 |
+		       (uint64_t)live.vector << 32 | FLAGS(INSN_ALL_FLAGS),
 	};
 
 	if (split(text, t.steps, &t.count)) {

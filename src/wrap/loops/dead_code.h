@@ -34,7 +34,8 @@ struct dead_code_live {
  * and the registers in `live` is the same, for the next iteration and behind the loop. If an
  * instruction is not known, `text` is copied unchanged.
  */
-void dead_code_write(struct asmtext_word text, struct dead_code_live live, struct buf *out, struct buf *behind);
+void dead_code_write(struct asmtext_word text, struct dead_code_live live, struct buf *out,
+		     struct buf *behind);
 
 /* Adds the registers that the instruction reads or writes to *live; false if it is not known. */
 bool dead_code_add_names(struct asmtext_word line, struct dead_code_live *live);

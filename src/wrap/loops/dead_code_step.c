@@ -24,12 +24,14 @@ static const struct {
 	const char *text;
 	enum form form;
 } vector_verbs[] = {
-	{ "addsd", SCALAR }, { "subsd", SCALAR }, { "mulsd", SCALAR }, { "divsd", SCALAR }, { "minsd", SCALAR },
-	{ "maxsd", SCALAR }, { "sqrtsd", SCALAR }, { "addss", SCALAR }, { "subss", SCALAR }, { "mulss", SCALAR },
-	{ "divss", SCALAR }, { "cvtss2sd", SCALAR }, { "cvtsd2ss", SCALAR }, { "movsd", MOVE }, { "movq", MOVE_QUAD },
-	{ "movapd", WHOLE }, { "movaps", WHOLE }, { "movdqa", WHOLE }, { "movupd", WHOLE }, { "movups", WHOLE },
-	{ "movdqu", WHOLE }, { "andpd", BITS }, { "andps", BITS }, { "andnpd", BITS }, { "orpd", BITS }, { "xorpd", BITS },
-	{ "xorps", BITS }, { "pxor", BITS }, { "comisd", COMPARE }, { "ucomisd", COMPARE }, { "cvttsd2si", TO_GENERAL },
+	{ "addsd", SCALAR }, { "subsd", SCALAR }, { "mulsd", SCALAR }, { "divsd", SCALAR },
+	{ "minsd", SCALAR }, { "maxsd", SCALAR }, { "sqrtsd", SCALAR }, { "addss", SCALAR },
+	{ "subss", SCALAR }, { "mulss", SCALAR }, { "divss", SCALAR }, { "cvtss2sd", SCALAR },
+	{ "cvtsd2ss", SCALAR }, { "movsd", MOVE }, { "movq", MOVE_QUAD }, { "movapd", WHOLE },
+	{ "movaps", WHOLE }, { "movdqa", WHOLE }, { "movupd", WHOLE }, { "movups", WHOLE },
+	{ "movdqu", WHOLE }, { "andpd", BITS }, { "andps", BITS }, { "andnpd", BITS },
+	{ "orpd", BITS }, { "xorpd", BITS }, { "xorps", BITS }, { "pxor", BITS },
+	{ "comisd", COMPARE }, { "ucomisd", COMPARE }, { "cvttsd2si", TO_GENERAL },
 	{ "cvttsd2sil", TO_GENERAL }, { "cvttsd2siq", TO_GENERAL }, { "cvtsi2sd", FROM_GENERAL },
 	{ "cvtsi2sdl", FROM_GENERAL }, { "cvtsi2sdq", FROM_GENERAL },
 };
@@ -68,7 +70,8 @@ static bool same_register(const struct insn *in)
 {
 	return in->count == 2 && in->operand[0].kind == in->operand[1].kind &&
 	       in->operand[0].kind != INSN_MEMORY && in->operand[0].kind != INSN_IMMEDIATE &&
-	       in->operand[0].reg == in->operand[1].reg && in->operand[0].size == in->operand[1].size;
+	       in->operand[0].reg == in->operand[1].reg &&
+	       in->operand[0].size == in->operand[1].size;
 }
 
 static void set_vector(struct dead_code_step *s, uint64_t reads, uint64_t sets)
@@ -81,11 +84,13 @@ static void set_vector(struct dead_code_step *s, uint64_t reads, uint64_t sets)
 static bool read_vector(struct dead_code_step *s, enum form form)
 {
 	const struct insn_operand *from = &s->in.operand[0], *to = &s->in.operand[1];
-	bool loads = from->kind == INSN_MEMORY, registers = from->kind == INSN_VECTOR && to->kind == INSN_VECTOR;
+	bool loads = from->kind == INSN_MEMORY,
+	     registers = from->kind == INSN_VECTOR && to->kind == INSN_VECTOR;
 	uint64_t source = from->kind == INSN_VECTOR ? LOW(from->reg) : dead_code_named_by(from);
 
 	if (to->kind == INSN_MEMORY) {
-		s->reads = dead_code_named_by(to) | (form == WHOLE ? dead_code_both_halves(from) : source);
+		s->reads = dead_code_named_by(to) |
+			   (form == WHOLE ? dead_code_both_halves(from) : source);
 		return form == MOVE || form == MOVE_QUAD || form == WHOLE;
 	}
 	if (to->kind == INSN_REGISTER) {
@@ -137,7 +142,8 @@ static void read_opaque(struct dead_code_step *s)
 	if (in->kind == INSN_WIDE || in->kind == INSN_ACC || in->kind == INSN_SIGN) {
 		s->writes = GENERAL(INSN_RAX) | GENERAL(INSN_RDX);
 		s->reads |= s->writes;
-	} else if (in->count && in->kind != INSN_COMPARE && in->operand[in->count - 1].kind != INSN_MEMORY) {
+	} else if (in->count && in->kind != INSN_COMPARE &&
+		   in->operand[in->count - 1].kind != INSN_MEMORY) {
 		s->writes = dead_code_named_by(&in->operand[in->count - 1]);
 	}
 }
@@ -151,12 +157,14 @@ static void read_general(struct dead_code_step *s)
 	bool zero = (in->kind == INSN_XOR || in->kind == INSN_SUB) && same_register(in);
 
 	read_opaque(s);
-	if (in->kind == INSN_COMPARE || in->count == 0 || in->kind == INSN_WIDE || to->kind != INSN_REGISTER)
+	if (in->kind == INSN_COMPARE || in->count == 0 || in->kind == INSN_WIDE ||
+	    to->kind != INSN_REGISTER)
 		return;
 	s->writes = GENERAL(to->reg);
 	s->pure = true;
 	for (unsigned i = 0; i < in->count; i++)
-		s->pure &= in->operand[i].kind != INSN_MEMORY || in->kind == INSN_LEA || is_stack(&in->operand[i]);
+		s->pure &= in->operand[i].kind != INSN_MEMORY || in->kind == INSN_LEA ||
+			   is_stack(&in->operand[i]);
 	if (to->size < 4)
 		return;
 	s->sets = s->writes;
@@ -164,7 +172,8 @@ static void read_general(struct dead_code_step *s)
 		s->reads = 0;
 	for (unsigned i = 0; whole && i + 1 < in->count; i++)
 		s->reads |= dead_code_named_by(&in->operand[i]);
-	s->copy = in->kind == INSN_MOVE && in->operand[0].kind == INSN_REGISTER && in->operand[0].size == 8 && to->size == 8;
+	s->copy = in->kind == INSN_MOVE && in->operand[0].kind == INSN_REGISTER &&
+		  in->operand[0].size == 8 && to->size == 8;
 }
 
 bool dead_code_read(struct dead_code_step *s)

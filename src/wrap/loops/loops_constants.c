@@ -16,10 +16,11 @@
 static const struct {
 	const char *verb, *load;
 } uses[] = {
-	{ "addsd", "movsd" }, { "subsd", "movsd" }, { "mulsd", "movsd" }, { "divsd", "movsd" }, { "minsd", "movsd" },
-	{ "maxsd", "movsd" }, { "comisd", "movsd" }, { "ucomisd", "movsd" }, { "addss", "movss" }, { "subss", "movss" },
-	{ "mulss", "movss" }, { "divss", "movss" }, { "comiss", "movss" }, { "ucomiss", "movss" }, { "andpd", "movapd" },
-	{ "andps", "movaps" }, { "andnpd", "movapd" }, { "orpd", "movapd" }, { "xorpd", "movapd" }, { "xorps", "movaps" },
+	{ "addsd", "movsd" }, { "subsd", "movsd" }, { "mulsd", "movsd" }, { "divsd", "movsd" },
+	{ "minsd", "movsd" }, { "maxsd", "movsd" }, { "comisd", "movsd" }, { "ucomisd", "movsd" },
+	{ "addss", "movss" }, { "subss", "movss" }, { "mulss", "movss" }, { "divss", "movss" },
+	{ "comiss", "movss" }, { "ucomiss", "movss" }, { "andpd", "movapd" }, { "andps", "movaps" },
+	{ "andnpd", "movapd" }, { "orpd", "movapd" }, { "xorpd", "movapd" }, { "xorps", "movaps" },
 };
 
 /* Whether the operand is a constant in read-only memory. */
@@ -27,8 +28,8 @@ static bool is_constant(const struct asmtext *t, const struct insn_operand *o)
 {
 	uint32_t symbol;
 
-	if (o->kind != INSN_MEMORY || o->reg != INSN_RIP || o->index != INSN_NONE || o->opaque || o->got ||
-	    !asmtext_starts(o->symbol, ".LC"))
+	if (o->kind != INSN_MEMORY || o->reg != INSN_RIP || o->index != INSN_NONE || o->opaque ||
+	    o->got || !asmtext_starts(o->symbol, ".LC"))
 		return false;
 	symbol = asmtext_find(t, o->symbol);
 	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM)
@@ -40,7 +41,8 @@ static bool is_constant(const struct asmtext *t, const struct insn_operand *o)
  * If the line's first operand is a constant that may be in a register, sets *at to the operand's
  * text and returns the instruction that loads it, else NULL.
  */
-static const char *find_use(struct asmtext_word line, const struct asmtext *t, struct asmtext_word *at)
+static const char *find_use(struct asmtext_word line, const struct asmtext *t,
+			    struct asmtext_word *at)
 {
 	struct asmtext_word verb = asmtext_verb(line);
 	const char *end;
@@ -49,7 +51,8 @@ static const char *find_use(struct asmtext_word line, const struct asmtext *t, s
 	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
 		if (!asmtext_is(verb, uses[i].verb))
 			continue;
-		if (!insn_read(line, &in) || in.count != 2 || in.operand[1].kind != INSN_VECTOR || !is_constant(t, &in.operand[0]))
+		if (!insn_read(line, &in) || in.count != 2 || in.operand[1].kind != INSN_VECTOR ||
+		    !is_constant(t, &in.operand[0]))
 			return NULL;
 		end = memmem(line.at, line.size, "(%rip)", 6);
 		if (!end || in.operand[0].symbol.at > end)
@@ -61,7 +64,8 @@ static const char *find_use(struct asmtext_word line, const struct asmtext *t, s
 	return NULL;
 }
 
-static const struct loops_constant *find_constant(const struct loops_spills *s, struct asmtext_word at, const char *load)
+static const struct loops_constant *find_constant(const struct loops_spills *s,
+						  struct asmtext_word at, const char *load)
 {
 	for (unsigned i = 0; i < s->constant_count; i++)
 		if (asmtext_same(s->constant[i].at, at) && strcmp(s->constant[i].load, load) == 0)
@@ -69,7 +73,8 @@ static const struct loops_constant *find_constant(const struct loops_spills *s, 
 	return NULL;
 }
 
-void loops_constants_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+void loops_constants_find(struct loops_spills *s, const struct loops_loop *l,
+			  const struct asmtext *t, unsigned *next)
 {
 	for (uint32_t i = l->head + 1; i < l->jump && s->constant_count < LOOPS_CONSTANTS; i++) {
 		struct asmtext_word at;
@@ -96,7 +101,8 @@ void loops_constants_write(const struct loops_spills *s, struct buf *out)
 	}
 }
 
-bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t, struct asmtext_word line, struct buf *out)
+bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t,
+			     struct asmtext_word line, struct buf *out)
 {
 	const struct loops_constant *c = NULL;
 	struct asmtext_word at;

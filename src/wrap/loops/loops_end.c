@@ -72,8 +72,8 @@ static bool has_small_stride(const struct loops_access *a)
 /* Whether the code supports the access. */
 static bool is_simple(const struct loops_access *a)
 {
-	return a->at.terms > 0 && is_short(&a->at) && a->stride.terms <= 1 && is_short(&a->stride) &&
-	       a->stride.constant == (int16_t)a->stride.constant;
+	return a->at.terms > 0 && is_short(&a->at) && a->stride.terms <= 1 &&
+	       is_short(&a->stride) && a->stride.constant == (int16_t)a->stride.constant;
 }
 
 /* In each iteration, a look covers the bytes from address - low to address + high of an access. */
@@ -105,7 +105,8 @@ static bool same_stride(const struct loops_access *a, const struct loops_access 
 static bool join_look(const struct loops_loop *l, struct look *look, const struct loops_access *a)
 {
 	const struct loops_access *first = &l->access[look->access];
-	int64_t distance, low, high, far = has_small_stride(a) && a->stride.constant ? JOIN_NEAR : JOIN_APART;
+	int64_t distance, low, high,
+		far = has_small_stride(a) && a->stride.constant ? JOIN_NEAR : JOIN_APART;
 
 	if (!same_stride(a, first) || !linear_distance(&a->at, &first->at, &distance) ||
 	    distance < -far || distance > far)
@@ -140,8 +141,8 @@ bool loops_end_possible(const struct loops_loop *l)
 {
 	struct looks looks;
 
-	if (l->access_count > NEST_ACCESSES || l->slot_count + SCRATCH > LOOP_SLOTS || !is_power(step_size(l)) ||
-	    step_size(l) > 64)
+	if (l->access_count > NEST_ACCESSES || l->slot_count + SCRATCH > LOOP_SLOTS ||
+	    !is_power(step_size(l)) || step_size(l) > 64)
 		return false;
 	for (unsigned i = 0; i < l->access_count; i++)
 		if (!is_simple(&l->access[i]))
@@ -187,13 +188,15 @@ static void write_iterations(const struct loops_loop *l, size_t number, struct b
 	write_value(l, l->step < 0 ? l->counter : loops_place(l, l->counter), out);
 	buf_add_text(out, ", %rcx\n");
 	if (step > 1)
-		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n", (unsigned)step - 1, number,
-			 __builtin_ctzll(step));
-	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n", TRACE_LOOP_TURNS, number);
+		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n",
+			 (unsigned)step - 1, number, __builtin_ctzll(step));
+	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n", TRACE_LOOP_TURNS,
+		 number);
 }
 
 /* Adds a term of factor 1, -1, 2, 4 or 8 to register `to`, or sets it (`first`). Changes %rdi. */
-static void write_term(const struct loops_loop *l, const struct linear_term *term, bool first, const char *to, struct buf *out)
+static void write_term(const struct loops_loop *l, const struct linear_term *term, bool first,
+		       const char *to, struct buf *out)
 {
 	int factor = (int)term->factor;
 	bool moved = first || factor > 1;
@@ -211,14 +214,16 @@ static void write_term(const struct loops_loop *l, const struct linear_term *ter
 }
 
 /* Writes access i's address in the first iteration to register `to`. Changes %rdi. */
-static void write_address(const struct loops_loop *l, unsigned i, const char *to, size_t number, struct buf *out)
+static void write_address(const struct loops_loop *l, unsigned i, const char *to, size_t number,
+			  struct buf *out)
 {
 	const struct linear *at = &l->access[i].at;
 
 	for (unsigned k = 0; k < at->terms; k++)
 		write_term(l, &at->term[k], k == 0, to, out);
 	if (at->symbol.size || at->constant)
-		buf_addf(out, "\taddq\t.Lsnarld%zu+%zu(%%rip), %%%s\n", number, offsetof(struct loop, access[i].base), to);
+		buf_addf(out, "\taddq\t.Lsnarld%zu+%zu(%%rip), %%%s\n", number,
+			 offsetof(struct loop, access[i].base), to);
 }
 
 static void write_call(const char *name, bool pic, struct buf *out)
@@ -227,7 +232,8 @@ static void write_call(const char *name, bool pic, struct buf *out)
 }
 
 /* Writes the stride to register `to`. */
-static void write_stride(const struct loops_loop *l, const struct linear *stride, const char *to, struct buf *out)
+static void write_stride(const struct loops_loop *l, const struct linear *stride, const char *to,
+			 struct buf *out)
 {
 	if (stride->terms)
 		write_term(l, &stride->term[0], true, to, out);
@@ -245,11 +251,13 @@ static void write_last(const struct look *look, unsigned stride, struct buf *out
 	else if (is_power(stride) && stride <= 8)
 		buf_addf(out, "\tleaq\t%u(%%rax,%%rcx,%u), %%rdx\n", look->high, stride);
 	else
-		buf_addf(out, "\timulq\t$%u, %%rcx, %%rdx\n\tleaq\t%u(%%rax,%%rdx), %%rdx\n", stride, look->high);
+		buf_addf(out, "\timulq\t$%u, %%rcx, %%rdx\n\tleaq\t%u(%%rax,%%rdx), %%rdx\n",
+			 stride, look->high);
 }
 
 /* Writes the look's first and last byte to %rax and %rdx, for __snarl_loop_look. */
-static void write_near(const struct loops_loop *l, const struct look *look, size_t number, struct buf *out)
+static void write_near(const struct loops_loop *l, const struct look *look, size_t number,
+		       struct buf *out)
 {
 	write_address(l, look->access, "rax", number, out);
 	write_last(look, (unsigned)l->access[look->access].stride.constant, out);
@@ -258,7 +266,8 @@ static void write_near(const struct loops_loop *l, const struct look *look, size
 }
 
 /* Writes address, stride and size to %rax, %rdx and %edi, for __snarl_loop_look_apart. */
-static void write_apart(const struct loops_loop *l, const struct look *look, size_t number, struct buf *out)
+static void write_apart(const struct loops_loop *l, const struct look *look, size_t number,
+			struct buf *out)
 {
 	write_address(l, look->access, "rax", number, out);
 	write_stride(l, &l->access[look->access].stride, "rdx", out);
@@ -267,7 +276,8 @@ static void write_apart(const struct loops_loop *l, const struct look *look, siz
 		buf_addf(out, "\tsubq\t$%u, %%rax\n", look->low);
 }
 
-static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number, struct buf *out)
+static void write_look(const struct loops_loop *l, const struct look *look, bool pic, size_t number,
+		       struct buf *out)
 {
 	if (has_small_stride(&l->access[look->access])) {
 		write_near(l, look, number, out);
@@ -290,7 +300,8 @@ static void write_packed(const struct loops_loop *l, const struct linear *stride
 	} else if (is_power(bits)) {
 		buf_addf(out, "\tbtsq\t$%d, %%rdx\n", RECORD_ADDR_BITS + __builtin_ctzll(bits));
 	} else if (bits) {
-		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n", (unsigned long long)bits << RECORD_ADDR_BITS);
+		buf_addf(out, "\tmovabsq\t$%llu, %%rdi\n\torq\t%%rdi, %%rdx\n",
+			 (unsigned long long)bits << RECORD_ADDR_BITS);
 	}
 }
 
@@ -305,7 +316,8 @@ struct nest_text {
 static struct nest_text nest_text(bool pic)
 {
 	if (pic)
-		return (struct nest_text){ "\tmovq\t__snarl_nest@gottpoff(%rip), %rdi\n", "%fs:", "(%rdi)" };
+		return (struct nest_text){ "\tmovq\t__snarl_nest@gottpoff(%rip), %rdi\n",
+					   "%fs:", "(%rdi)" };
 	return (struct nest_text){ "", "%fs:__snarl_nest@tpoff+", "" };
 }
 
@@ -322,7 +334,8 @@ static unsigned bit_of(const struct looks *looks, unsigned look)
 }
 
 /* Appends access i's record if the bit of its look is set. */
-static void write_record(const struct loops_loop *l, const struct looks *looks, unsigned i, bool pic, size_t number, struct buf *out)
+static void write_record(const struct loops_loop *l, const struct looks *looks, unsigned i,
+			 bool pic, size_t number, struct buf *out)
 {
 	unsigned bit = bit_of(looks, looks->of[i]);
 	struct nest_text nest = nest_text(pic);
@@ -330,36 +343,48 @@ static void write_record(const struct loops_loop *l, const struct looks *looks, 
 	buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlo%zu_%u\n", 1u << bit, number, i);
 	write_address(l, i, "rdx", number, out);
 	write_packed(l, &l->access[i].stride, out);
-	buf_addf(out, "\tmovq\t.Lsnarld%zu+%zu(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, %zu(%%rax)\n",
-		 number, offsetof(struct loop, access[i].site), offsetof(struct trace_record, site));
+	buf_addf(out,
+		 "\tmovq\t.Lsnarld%zu+%zu(%%rip), %%rdi\n\tmovq\t%%rdx, (%%rax)\n\tmovq\t%%rdi, "
+		 "%zu(%%rax)\n",
+		 number, offsetof(struct loop, access[i].site),
+		 offsetof(struct trace_record, site));
 	if (is_first(looks, i))
-		buf_addf(out, "%s\tmovq\t%%rax, %s%zu%s\n", nest.load, nest.before, offsetof(struct snarlrt_nest, first[bit]),
-			 nest.behind);
-	buf_addf(out, "\taddq\t$%zu, %%rax\n.Lsnarlo%zu_%u:\n", sizeof(struct trace_record), number, i);
+		buf_addf(out, "%s\tmovq\t%%rax, %s%zu%s\n", nest.load, nest.before,
+			 offsetof(struct snarlrt_nest, first[bit]), nest.behind);
+	buf_addf(out, "\taddq\t$%zu, %%rax\n.Lsnarlo%zu_%u:\n", sizeof(struct trace_record), number,
+		 i);
 }
 
 /*
  * Counts a round of the nest, and goes to q, if this execution of the loop is the expected next
  * round: same code, looks, iterations, and the expected address of each look's first access.
  */
-static void write_round(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+static void write_round(const struct loops_loop *l, const struct looks *looks, bool pic,
+			size_t number, struct buf *out)
 {
 	struct nest_text nest = nest_text(pic);
 
-	buf_addf(out, "%s\tleaq\t.Lsnarlq%zu(%%rip), %%rax\n\tcmpq\t%s%zu%s, %%rax\n\tjne\t.Lsnarln%zu\n", nest.load, number,
-		 nest.before, offsetof(struct snarlrt_nest, from), nest.behind, number);
-	buf_addf(out, "\tcmpl\t%s%zu%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%zu%s, %%ecx\n\tjne\t.Lsnarln%zu\n", nest.before,
-		 offsetof(struct snarlrt_nest, found), nest.behind, number, nest.before,
-		 offsetof(struct snarlrt_nest, turns), nest.behind, number);
+	buf_addf(
+		out,
+		"%s\tleaq\t.Lsnarlq%zu(%%rip), %%rax\n\tcmpq\t%s%zu%s, %%rax\n\tjne\t.Lsnarln%zu\n",
+		nest.load, number, nest.before, offsetof(struct snarlrt_nest, from), nest.behind,
+		number);
+	buf_addf(out,
+		 "\tcmpl\t%s%zu%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%zu%s, "
+		 "%%ecx\n\tjne\t.Lsnarln%zu\n",
+		 nest.before, offsetof(struct snarlrt_nest, found), nest.behind, number,
+		 nest.before, offsetof(struct snarlrt_nest, turns), nest.behind, number);
 	for (unsigned i = 0; i < looks->count; i++) {
 		unsigned bit = bit_of(looks, i), access = looks->look[i].access;
 
 		if (looks->count > 1)
-			buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlw%zu_%u\n", 1u << bit, number, i);
+			buf_addf(out, "\ttestb\t$%u, %%sil\n\tje\t.Lsnarlw%zu_%u\n", 1u << bit,
+				 number, i);
 		write_address(l, access, "rdx", number, out);
 		write_packed(l, &l->access[access].stride, out);
-		buf_addf(out, "%s\tcmpq\t%s%zu%s, %%rdx\n\tjne\t.Lsnarln%zu\n", nest.load, nest.before,
-			 offsetof(struct snarlrt_nest, look[bit].addr), nest.behind, number);
+		buf_addf(out, "%s\tcmpq\t%s%zu%s, %%rdx\n\tjne\t.Lsnarln%zu\n", nest.load,
+			 nest.before, offsetof(struct snarlrt_nest, look[bit].addr), nest.behind,
+			 number);
 		if (looks->count > 1)
 			buf_addf(out, ".Lsnarlw%zu_%u:\n", number, i);
 	}
@@ -375,15 +400,19 @@ static void write_mode_check(const struct loops_loop *l, bool pic, size_t number
 {
 	buf_addf(out, "\tnopw\t.Lsnarld%zu(%%rip)\n", number);
 	if (!pic)
-		buf_addf(out, "\tcmpb\t$%d, __snarl_loops(%%rip)\n\tjne\t.Lsnarlt%zu\n", LOOPS_PLAIN, number);
+		buf_addf(out, "\tcmpb\t$%d, __snarl_loops(%%rip)\n\tjne\t.Lsnarlt%zu\n",
+			 LOOPS_PLAIN, number);
 	write_scratch(l, true, out);
 	if (pic)
-		buf_addf(out, "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$%d, (%%rax)\n\tjne\t.Lsnarlr%zu\n",
+		buf_addf(out,
+			 "\tmovq\t__snarl_loops@GOTPCREL(%%rip), %%rax\n\tcmpb\t$%d, "
+			 "(%%rax)\n\tjne\t.Lsnarlr%zu\n",
 			 LOOPS_PLAIN, number);
 }
 
 /* Appends the records, now that %esi says which looks are shared. */
-static void write_records(const struct loops_loop *l, const struct looks *looks, bool pic, size_t number, struct buf *out)
+static void write_records(const struct loops_loop *l, const struct looks *looks, bool pic,
+			  size_t number, struct buf *out)
 {
 	buf_addf(out, "\ttestl\t%%esi, %%esi\n\tje\t.Lsnarlq%zu\n", number);
 	write_round(l, looks, pic, number, out);

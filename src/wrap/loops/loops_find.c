@@ -79,7 +79,8 @@ static bool walk_all(struct finder *f)
 			return false;
 		for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
 			f->state.tainted[i] |= tainted[i];
-	} while (stack != f->state.stack_count || memcmp(tainted, f->state.tainted, sizeof(tainted)) != 0);
+	} while (stack != f->state.stack_count ||
+		 memcmp(tainted, f->state.tainted, sizeof(tainted)) != 0);
 	return true;
 }
 
@@ -90,13 +91,16 @@ static uint32_t find_head(const struct asmtext *t, uint32_t line, struct insn *j
 	uint32_t symbol, head;
 
 	if (l->kind != ASMTEXT_CODE || l->user || !l->atom || asmtext_verb(l->text).size < 2 ||
-	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) || jump->kind != INSN_BRANCH)
+	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) ||
+	    jump->kind != INSN_BRANCH)
 		return 0;
 	symbol = asmtext_find(t, jump->operand[0].symbol);
-	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM || t->symbols[symbol].atom != l->atom)
+	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM ||
+	    t->symbols[symbol].atom != l->atom)
 		return 0;
 	head = t->symbols[symbol].line;
-	if (head >= line || t->lines[head].section != l->section || t->lines[head].kind != ASMTEXT_LABEL)
+	if (head >= line || t->lines[head].section != l->section ||
+	    t->lines[head].kind != ASMTEXT_LABEL)
 		return 0;
 	return head;
 }

@@ -9,7 +9,8 @@
 
 #define MAX_JUMPS 8	/* jumps followed by loops_flags_are_dead(), which thus ends in a cycle */
 
-bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_state *state)
+bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *hook,
+		      const struct linear_state *state)
 {
 	if (l->access_count == TRACE_LOOP_ACCESSES || (hook->op >> 8 & TRACE_VOLATILE))
 		return false;
@@ -20,11 +21,13 @@ bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *ho
 	return true;
 }
 
-void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct asmtext_word text, const struct insn *in)
+void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct asmtext_word text,
+		      const struct insn *in)
 {
 	/* A comparison compares its operands; arithmetic compares its result with 0. */
 	bool compares = in->count == 2 && asmtext_starts(asmtext_verb(text), "cmp");
-	bool counts = in->kind == INSN_ADD || in->kind == INSN_SUB || in->kind == INSN_INC || in->kind == INSN_DEC;
+	bool counts = in->kind == INSN_ADD || in->kind == INSN_SUB || in->kind == INSN_INC ||
+		      in->kind == INSN_DEC;
 	struct linear *compared = l->compared;
 
 	if (!in->sets)
@@ -32,7 +35,8 @@ void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct a
 	compared[0] = compared[1] = (struct linear){ 0 };
 	l->compared_at[0] = l->compared_at[1] = -1;
 	if (in->size == 8 && (compares || counts)) {
-		compared[0] = compares ? linear_read(state, &in->operand[0]) : (struct linear){ .known = true };
+		compared[0] = compares ? linear_read(state, &in->operand[0])
+				       : (struct linear){ .known = true };
 		compared[1] = linear_read(state, &in->operand[in->count - 1]);
 	}
 	for (unsigned i = 0; i < 2 && compares; i++)
@@ -153,7 +157,8 @@ static bool find_counter(struct loops_loop *l)
 	for (uint8_t i = 0; i < INSN_REGISTERS; i++) {
 		int64_t step;
 
-		if (!linear_advance(l->state, i, &step) || step == 0 || counter_score(l, i, step) <= best)
+		if (!linear_advance(l->state, i, &step) || step == 0 ||
+		    counter_score(l, i, step) <= best)
 			continue;
 		l->counter = i;
 		l->step = step;
@@ -172,7 +177,8 @@ static void assume_constant(struct loops_loop *l, unsigned i)
 
 	if (l->compared[i].known || variable < 0)
 		return;
-	l->compared[i] = (struct linear){ .known = true, .terms = 1, .term = { { (uint16_t)variable, 1 } } };
+	l->compared[i] =
+		(struct linear){ .known = true, .terms = 1, .term = { { (uint16_t)variable, 1 } } };
 	l->assumed = true;
 }
 
@@ -190,8 +196,9 @@ static bool is_bounded(struct loops_loop *l, unsigned moving, int64_t *step)
 		return false;
 	assume_constant(l, !moving);
 	return s->known && !s->symbol.size &&
-	       (l->assumed || s->terms == 0 || (s->terms == 1 && s->term[0].factor == 1 &&
-				  linear_advance(l->state, s->term[0].variable, &none) && none == 0));
+	       (l->assumed || s->terms == 0 ||
+		(s->terms == 1 && s->term[0].factor == 1 &&
+		 linear_advance(l->state, s->term[0].variable, &none) && none == 0));
 }
 
 /* Finds how the number of iterations can be estimated before the loop. */

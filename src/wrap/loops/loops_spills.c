@@ -16,7 +16,8 @@
 
 /* Instructions that mean the same with a register in place of an 8-byte stack slot. */
 static const char *const vector_verbs[] = {
-	"movsd", "addsd", "subsd", "mulsd", "divsd", "minsd", "maxsd", "sqrtsd", "ucomisd", "comisd",
+	"movsd", "addsd", "subsd", "mulsd", "divsd", "minsd", "maxsd", "sqrtsd", "ucomisd",
+	"comisd",
 };
 static const char *const general_verbs[] = { "movq", "addq", "subq", "cmpq" };
 
@@ -54,7 +55,8 @@ static int stack_operand(const struct insn *in)
 }
 
 /* Whether the instruction means the same with a register as operand `at`. */
-static bool register_would_do(struct asmtext_word verb, const struct insn *in, unsigned at, bool *vector)
+static bool register_would_do(struct asmtext_word verb, const struct insn *in, unsigned at,
+			      bool *vector)
 {
 	const struct insn_operand *other = &in->operand[1 - at];
 
@@ -63,7 +65,8 @@ static bool register_would_do(struct asmtext_word verb, const struct insn *in, u
 	*vector = other->kind == INSN_VECTOR;
 	if (*vector)
 		return IS_ONE_OF(verb, vector_verbs);
-	return (other->kind == INSN_IMMEDIATE || (other->kind == INSN_REGISTER && other->size == 8)) &&
+	return (other->kind == INSN_IMMEDIATE ||
+		(other->kind == INSN_REGISTER && other->size == 8)) &&
 	       IS_ONE_OF(verb, general_verbs);
 }
 
@@ -85,14 +88,16 @@ static bool stores_eight(struct asmtext_word line, const struct insn *in, unsign
 		return false;
 	if (from->kind == INSN_VECTOR)
 		return asmtext_is(verb, "movsd") || asmtext_is(verb, "movq");
-	return asmtext_is(verb, "movq") && (from->kind == INSN_IMMEDIATE || (from->kind == INSN_REGISTER && from->size == 8));
+	return asmtext_is(verb, "movq") &&
+	       (from->kind == INSN_IMMEDIATE || (from->kind == INSN_REGISTER && from->size == 8));
 }
 
 /*
  * Adds the slot that an instruction uses, or refuses it if vector and general instructions share
  * it. False: there are too many slots.
  */
-static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned operand, struct asmtext_word line, bool vector)
+static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned operand,
+		     struct asmtext_word line, bool vector)
 {
 	int64_t at = in->operand[operand].number;
 	bool sets = operand == 1 && in->kind != INSN_COMPARE;
@@ -106,7 +111,10 @@ static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned ope
 	if (s->count == LOOPS_SPILLS)
 		return false;
 	s->spill[s->count++] = (struct loops_spill){
-		.at = at, .vector = vector, .set_first = stores_eight(line, in, operand), .set = sets,
+		.at = at,
+		.vector = vector,
+		.set_first = stores_eight(line, in, operand),
+		.set = sets,
 	};
 	return true;
 }
@@ -115,7 +123,8 @@ static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned ope
  * Walks through the loop. Without `refusing` it collects the slots that could be in registers; with
  * it, it refuses those that some other instruction uses. False: no slot can be moved.
  */
-static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, bool refusing)
+static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t,
+		       bool refusing)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		struct asmtext_word text = t->lines[i].text;
@@ -147,14 +156,16 @@ static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const
 static bool is_named(const struct loops_loop *l, const struct asmtext *t, const char *name)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++)
-		if (hook_is_code(&t->lines[i]) && memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
+		if (hook_is_code(&t->lines[i]) &&
+		    memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
 			return true;
 	return false;
 }
 
 const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
 {
-	static const char *const all[] = { "xmm15", "xmm14", "xmm13", "xmm12", "xmm11", "xmm10", "xmm9", "xmm8" };
+	static const char *const all[] = { "xmm15", "xmm14", "xmm13", "xmm12",
+					   "xmm11", "xmm10", "xmm9",  "xmm8" };
 
 	while (*next < sizeof(all) / sizeof(all[0])) {
 		const char *name = all[(*next)++];
@@ -165,7 +176,8 @@ const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *
 	return NULL;
 }
 
-static const char *free_general_register(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+static const char *free_general_register(const struct loops_loop *l, const struct asmtext *t,
+					 unsigned *next)
 {
 	while (*next < sizeof(general_registers) / sizeof(general_registers[0])) {
 		const char *name = general_registers[(*next)++];
@@ -189,7 +201,8 @@ static void refuse_overlapping(struct loops_spills *s)
 {
 	for (unsigned i = 0; i < s->count; i++)
 		for (unsigned k = 0; k < i; k++)
-			if (s->spill[i].at != s->spill[k].at && s->spill[i].at < s->spill[k].at + 8 &&
+			if (s->spill[i].at != s->spill[k].at &&
+			    s->spill[i].at < s->spill[k].at + 8 &&
 			    s->spill[k].at < s->spill[i].at + 8)
 				s->spill[i].refused = s->spill[k].refused = true;
 }
@@ -206,8 +219,9 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
 		if (!s->spill[i].refused)
-			s->spill[i].reg = s->spill[i].vector ? loops_free_vector(l, t, &vectors)
-							     : free_general_register(l, t, &generals);
+			s->spill[i].reg = s->spill[i].vector
+						  ? loops_free_vector(l, t, &vectors)
+						  : free_general_register(l, t, &generals);
 	loops_constants_find(s, l, t, &vectors);
 }
 

@@ -36,8 +36,8 @@ const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line)
 }
 
 /* Writes the jump back, to the label .LsnarlKINDnumber. */
-static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind, size_t number,
-		       struct buf *out)
+static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind,
+		       size_t number, struct buf *out)
 {
 	struct asmtext_word verb = asmtext_verb(t->lines[l->jump].text);
 
@@ -57,7 +57,8 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
 static void write_short_loop_check(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	unsigned more = loops_end_possible(l) ? 0 : MORE_ITERATIONS;
-	int64_t iterations = (MIN_ACCESSES + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
+	int64_t iterations = (MIN_ACCESSES + l->access_count - 1) / l->access_count + more,
+		step = l->bound_step, least;
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 
@@ -74,8 +75,8 @@ static void write_short_loop_check(const struct loops_loop *l, size_t number, st
 		buf_add_text(out, "$0");
 	buf_addf(out, ", %%%s\n\tsubq\t", scratch);
 	write_variable(l, moving->term[0].variable, out);
-	buf_addf(out, ", %%%s\n\tcmpq\t$%lld, %%%s\n\tmovq\t-8(%%rsp), %%%s\n\t%s\t.Lsnarlh%zu\n", scratch,
-		 (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
+	buf_addf(out, ", %%%s\n\tcmpq\t$%lld, %%%s\n\tmovq\t-8(%%rsp), %%%s\n\t%s\t.Lsnarlh%zu\n",
+		 scratch, (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
 }
 
 /*
@@ -85,7 +86,8 @@ static void write_short_loop_check(const struct loops_loop *l, size_t number, st
 static void write_silent_jump(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	if (l->silent_count)
-		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
+		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number,
+			 number);
 }
 
 /* Writes the choice between the copies, and the slots with values before the loop. */
@@ -108,29 +110,32 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 		unsigned variable = l->slot[i];
 
 		if (variable < INSN_REGISTERS)
-			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable], LOOP_SLOT_AT(i));
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable],
+				 LOOP_SLOT_AT(i));
 	}
 	for (unsigned i = 0; i < l->slot_count; i++) {
 		unsigned variable = l->slot[i];
 
 		if (variable >= INSN_REGISTERS)
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n",
-				 (long long)l->state->stack[variable - INSN_REGISTERS], LOOP_SLOT_AT(i));
+				 (long long)l->state->stack[variable - INSN_REGISTERS],
+				 LOOP_SLOT_AT(i));
 	}
 	if (saved)
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
 }
 
 /* Writes the body without hooks, and with registers for stack slots and constants. */
-static void write_body(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
-		       struct buf *out)
+static void write_body(const struct asmtext *t, const struct loops_loop *l,
+		       const struct loops_spills *spills, struct buf *out)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct asmtext_line *line = &t->lines[i];
 
 		if (line->kind == ASMTEXT_DIRECTIVE) {
 			hook_write_loc(line->text, out);
-		} else if (hook_is_code(line) && !loops_hook(l, i) && !loops_spills_replace(spills, line->text, out) &&
+		} else if (hook_is_code(line) && !loops_hook(l, i) &&
+			   !loops_spills_replace(spills, line->text, out) &&
 			   !loops_constants_replace(spills, t, line->text, out)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
@@ -142,7 +147,8 @@ static void write_body(const struct asmtext *t, const struct loops_loop *l, cons
  * What may be live at an iteration's end: registers that the last hook preserves, registers that
  * instructions behind it name, and registers chosen for stack slots and constants.
  */
-static struct dead_code_live live_at_end(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
+static struct dead_code_live live_at_end(const struct asmtext *t, const struct loops_loop *l,
+					 const struct loops_spills *spills)
 {
 	uint32_t last = l->access[l->access_count - 1].line;
 	struct dead_code_live live = DEAD_CODE_ALL;
@@ -170,8 +176,8 @@ static void write_record_call(const struct loops_loop *l, bool pic, size_t numbe
 }
 
 /* Writes the copy without hooks, and the recording behind it. */
-static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
-		       struct buf *out)
+static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, bool pic,
+			   size_t number, struct buf *out)
 {
 	struct loops_spills spills;
 	struct buf body = { 0 }, behind = { 0 };
@@ -181,8 +187,8 @@ static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, 
 	loops_constants_write(&spills, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
 	write_body(t, l, &spills, &body);
-	dead_code_write((struct asmtext_word){ (const char *)body.data, (uint32_t)body.size }, live_at_end(t, l, &spills), out,
-		   &behind);
+	dead_code_write((struct asmtext_word){ (const char *)body.data, (uint32_t)body.size },
+			live_at_end(t, l, &spills), out, &behind);
 	write_jump(t, l, 'f', number, out);
 	buf_add(out, behind.data, behind.size);
 	buf_free(&body);
@@ -216,7 +222,8 @@ static void write_hooked(const struct asmtext *t, const struct loops_loop *l, si
 }
 
 /* Writes term `i` of a value as a struct loop_term. */
-static void write_term(const struct loops_loop *l, const struct linear *v, unsigned i, struct buf *out)
+static void write_term(const struct loops_loop *l, const struct linear *v, unsigned i,
+		       struct buf *out)
 {
 	if (i < v->terms)
 		buf_addf(out, "%d,%d", loops_place(l, v->term[i].variable), (int)v->term[i].factor);
@@ -288,17 +295,20 @@ static void write_access(const struct loops_loop *l, unsigned i, struct buf *out
  * Writes the descriptor. Its section is in the group of the code's section and has a name of its
  * own, so that the linker drops both together.
  */
-static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out)
+static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number,
+			     struct buf *out)
 {
 	const struct asmtext_section *s = &t->sections[t->lines[l->jump].section];
 
-	buf_addf(out, "\t.pushsection\t.data.rel.ro.snarl%.*s,\"aw%s\",@progbits", (int)s->name.size,
-		 s->name.at, s->group.size ? "G" : "");
+	buf_addf(out, "\t.pushsection\t.data.rel.ro.snarl%.*s,\"aw%s\",@progbits",
+		 (int)s->name.size, s->name.at, s->group.size ? "G" : "");
 	if (s->group.size)
 		buf_addf(out, ",%.*s,comdat", (int)s->group.size, s->group.at);
-	buf_addf(out, "\n\t.p2align 3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
-		 number, l->access_count, l->counter, loops_place(l, l->counter) - LOOP_FIRST_SLOT, l->silent_count,
-		 (long long)l->step);
+	buf_addf(out,
+		 "\n\t.p2align "
+		 "3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
+		 number, l->access_count, l->counter, loops_place(l, l->counter) - LOOP_FIRST_SLOT,
+		 l->silent_count, (long long)l->step);
 	for (unsigned i = 0; i < l->access_count; i++)
 		write_access(l, i, out);
 	for (unsigned i = 0; i < l->silent_count; i++) {
