@@ -60,7 +60,7 @@ static void die(const char *what, const char *reason)
 }
 
 /* Maps a regular file; opens a pipe or device for reading. False: it cannot be opened. */
-static bool open_input(struct input *in)
+static bool open_input(struct as_input *in)
 {
 	struct stat st;
 	void *map;
@@ -83,16 +83,16 @@ static bool open_input(struct input *in)
 }
 
 /* Opens all inputs. False: one cannot be opened, or none has hooks. */
-static bool open_inputs(struct command *c)
+static bool open_inputs(struct as_command *c)
 {
 	bool wanted = false;
 
 	for (size_t i = 0; i < c->count; i++) {
-		struct input *in = &c->inputs[i];
+		struct as_input *in = &c->inputs[i];
 
 		if (!open_input(in))
 			return false;
-		if (!in->text || inline_wanted(in->text, in->size))
+		if (!in->text || inline_has_hooks(in->text, in->size))
 			wanted = true;
 	}
 	return wanted;
@@ -150,7 +150,7 @@ static size_t feed_lines(struct inliner *in, const char *text, size_t size,
 }
 
 /* Transforms an input while reading it, in blocks. */
-static void stream(struct inliner *in, const struct input *from, const struct inline_sink *sink)
+static void stream(struct inliner *in, const struct as_input *from, const struct inline_sink *sink)
 {
 	size_t room = BLOCK, used = 0;
 	char *buffer = xmalloc(room), last = '\n';
@@ -185,7 +185,7 @@ static bool wants_inline(void)
 }
 
 /* Reads the whole input into memory. */
-static void read_all(struct input *in)
+static void read_all(struct as_input *in)
 {
 	struct buf text = { 0 };
 	ssize_t got;
@@ -205,7 +205,7 @@ static void read_all(struct input *in)
  * Production builds: compiles the source again by the command `how` and replaces the input's text
  * by the merged one. If that fails, the input stays as it is.
  */
-static void merge_second_compile(struct input *in, const char *how)
+static void merge_second_compile(struct as_input *in, const char *how)
 {
 	struct dual_counts counts;
 	struct buf merged = { 0 };
@@ -240,7 +240,8 @@ static bool wants_loops(void)
 }
 
 /* Replaces the input's text by what `transform` makes of it. */
-static void replace(struct input *in, size_t (*transform)(const char *, size_t, bool, struct buf *))
+static void replace(struct as_input *in,
+		    size_t (*transform)(const char *, size_t, bool, struct buf *))
 {
 	struct buf out = { 0 };
 
@@ -252,7 +253,7 @@ static void replace(struct input *in, size_t (*transform)(const char *, size_t, 
 }
 
 /* Writes all inputs, transformed, to the pipe and closes it. */
-static void transform(struct command *c, struct pipe_out *out)
+static void transform(struct as_command *c, struct pipe_out *out)
 {
 	struct inline_sink sink = { pipe_write, out };
 	bool inlining = wants_inline();
@@ -260,7 +261,7 @@ static void transform(struct command *c, struct pipe_out *out)
 
 	inliner_init(&in, is_pic());
 	for (size_t i = 0; i < c->count && !out->broken; i++) {
-		struct input *from = &c->inputs[i];
+		struct as_input *from = &c->inputs[i];
 
 		if (inlining && c->count == 1 && wants_loops())
 			replace(from, loops_transform);
@@ -376,7 +377,7 @@ static int wait_for(pid_t pid)
 }
 
 /* Transforms assembly and pipes it to the real assembler; returns the exit code. */
-static int assemble(const char *real, struct command *c)
+static int assemble(const char *real, struct as_command *c)
 {
 	static struct pipe_out out;
 	struct args argv = { 0 };
@@ -390,7 +391,7 @@ static int assemble(const char *real, struct command *c)
 	return wait_for(pid);
 }
 
-static bool is_ir(const struct command *c)
+static bool is_ir(const struct as_command *c)
 {
 	return c->count == 1 && c->inputs[0].text &&
 	       ir_recognise(c->inputs[0].text, c->inputs[0].size);
@@ -414,7 +415,7 @@ static pid_t start_compiler(const char *extra_options, const char *output, bool 
 }
 
 /* Inlines hooks in LLVM IR and lets the compiler make the object file of it. */
-static int compile_ir_plain(struct input *in, const char *output)
+static int compile_ir_plain(struct as_input *in, const char *output)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
@@ -430,11 +431,11 @@ static int compile_ir_plain(struct input *in, const char *output)
  * hooks, and lets the compiler assemble. (GNU as does not accept all of clang's debug information.)
  * The compiler writes only after it has read all, so one process can feed and read it.
  */
-static int compile_ir_edited(struct input *in, const char *output)
+static int compile_ir_edited(struct as_input *in, const char *output)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
-	struct input assembly = { .path = "-" };
+	struct as_input assembly = { .path = "-" };
 	pid_t pid = start_compiler("-fno-integrated-as\n-S\n", "-", false, &out, &assembly.fd);
 	int code;
 
@@ -452,7 +453,7 @@ static int compile_ir_edited(struct input *in, const char *output)
 }
 
 /* The output file that the command names. */
-static const char *output_of(const struct command *c)
+static const char *output_of(const struct as_command *c)
 {
 	const char *output = "a.out";
 
@@ -465,7 +466,7 @@ static const char *output_of(const struct command *c)
 int main(int argc, char **argv)
 {
 	const char *dual = getenv(REWRITE_DUAL_ENV);
-	struct command command = { 0 };
+	struct as_command command = { 0 };
 	struct args in = { 0 };
 	struct err err;
 	bool hooks;
@@ -477,13 +478,13 @@ int main(int argc, char **argv)
 	real = find_real();
 	if (argc < 1 || response_expand(argv + 1, (size_t)argc - 1, &in, &err))
 		exec_real(real, argv);
-	command_read(&in, &command);
+	as_command_read(&in, &command);
 	hooks = open_inputs(&command);
 	if (is_ir(&command)) {
-		struct input *ir = &command.inputs[0];
+		struct as_input *ir = &command.inputs[0];
 		bool loops;
 
-		replace(ir, ir_copy_transform);
+		replace(ir, small_copies_transform);
 		loops = wants_loops() && ir_has_loop(ir->text, ir->size);
 		return (loops ? compile_ir_edited : compile_ir_plain)(ir, output_of(&command));
 	}

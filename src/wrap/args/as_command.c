@@ -33,13 +33,13 @@ static bool is_unsupported(const char *word)
 	return false;
 }
 
-static void add_input(struct command *c, const char *path)
+static void add_input(struct as_command *c, const char *path)
 {
 	c->inputs = xgrow(c->inputs, c->count, &c->room, sizeof(*c->inputs));
-	c->inputs[c->count++] = (struct input){ .path = path, .fd = -1 };
+	c->inputs[c->count++] = (struct as_input){ .path = path, .fd = -1 };
 }
 
-void command_read(const struct args *in, struct command *c)
+void as_command_read(const struct args *in, struct as_command *c)
 {
 	for (size_t i = 0; i < in->count; i++) {
 		const char *word = in->v[i];

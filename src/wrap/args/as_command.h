@@ -9,16 +9,16 @@
 
 #include "wrap/args/args.h"
 
-struct input {
+struct as_input {
 	const char *path;	/* "-": standard input */
 	const char *text;	/* content in memory; NULL: still to be read from `fd` */
 	size_t size;		/* bytes of text */
 	int fd;			/* -1: not open yet */
 };
 
-struct command {
+struct as_command {
 	struct args words;	/* options with their values, without inputs */
-	struct input *inputs;	/* at least one */
+	struct as_input *inputs;	/* at least one */
 	size_t count, room;	/* of inputs */
 	bool unsupported;	/* an option that this assembler leaves to GNU as alone */
 };
@@ -27,6 +27,6 @@ struct command {
  * Reads the words after argv[0], with response files expanded, into `c`, which is all zero.
  * Memory of `c` lives until the process ends.
  */
-void command_read(const struct args *in, struct command *c);
+void as_command_read(const struct args *in, struct as_command *c);
 
 #endif

@@ -117,7 +117,7 @@ static void set(struct linear_state *t, unsigned variable, struct linear value, 
 }
 
 /* A write of `size` bytes at offset `from` makes the slots that it overlaps unknown. */
-static void spoil_stack(struct linear_state *t, int64_t from, int64_t size, bool tainted)
+static void invalidate_slots(struct linear_state *t, int64_t from, int64_t size, bool tainted)
 {
 	for (unsigned i = 0; i < t->stack_count; i++)
 		if (t->stack[i] < from + size && from < t->stack[i] + 8)
@@ -200,11 +200,11 @@ static bool write_operand(struct linear_state *t, const struct insn_operand *o, 
 	}
 	if (is_stack(o)) {
 		variable = size == 8 ? stack_variable(t, o) : -1;
-		spoil_stack(t, o->number, size, tainted);
+		invalidate_slots(t, o->number, size, tainted);
 		if (variable >= 0)
 			set(t, (unsigned)variable, t->follow_stack ? value : unknown(), tainted);
 	} else if (o->reg == INSN_RSP || o->index == INSN_RSP) {
-		spoil_stack(t, INT64_MIN / 2, INT64_MAX, true);
+		invalidate_slots(t, INT64_MIN / 2, INT64_MAX, true);
 	}
 	return true;
 }
@@ -347,7 +347,7 @@ void linear_call(struct linear_state *t, uint32_t kept)
 		if (!(kept >> i & 1))
 			set(t, i, unknown(), false);
 	/* The callee writes below %rsp: its return address and saved registers. */
-	spoil_stack(t, INT64_MIN / 2, INT64_MAX / 2 + 1, false);
+	invalidate_slots(t, INT64_MIN / 2, INT64_MAX / 2 + 1, false);
 	t->flags_set = 0;
 	t->flags_tainted = false;
 }

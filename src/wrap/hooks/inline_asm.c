@@ -290,7 +290,7 @@ void inliner_feed(struct inliner *in, const char *text, size_t size,
 	emit(kept, end, sink);
 }
 
-bool inline_wanted(const char *text, size_t size)
+bool inline_has_hooks(const char *text, size_t size)
 {
 	return memmem(text, size, HOOK, strlen(HOOK)) != NULL;
 }

@@ -98,6 +98,6 @@ unsigned inline_op(const struct inline_hook *hook);
 void inline_compare(char *text, size_t room, bool wide, bool pic);
 
 /* Quick test: false if inliner_feed() would certainly change nothing. */
-bool inline_wanted(const char *text, size_t size);
+bool inline_has_hooks(const char *text, size_t size);
 
 #endif

@@ -251,7 +251,7 @@ static bool defines_own(const char *text, const char *end)
 	return false;
 }
 
-size_t ir_copy_transform(const char *text, size_t size, bool pic, struct buf *out)
+size_t small_copies_transform(const char *text, size_t size, bool pic, struct buf *out)
 {
 	const char *end = text + size, *kept = text;	/* text before `kept` is written */
 	bool own = defines_own(text, end);

@@ -27,6 +27,6 @@
 #include "base/buf.h"
 
 /* Appends the transformed module to *out; ignores `pic`. Returns the number of replaced calls. */
-size_t ir_copy_transform(const char *text, size_t size, bool pic, struct buf *out);
+size_t small_copies_transform(const char *text, size_t size, bool pic, struct buf *out);
 
 #endif

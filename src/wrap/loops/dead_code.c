@@ -182,7 +182,7 @@ static bool can_retarget(const struct dead_code_step *p)
  * Returns the line, from malloc, with its last operand replaced by that of `other`; NULL if a
  * comment follows in either.
  */
-static char *with_last_of(struct asmtext_word line, struct asmtext_word other)
+static char *with_last_operand_of(struct asmtext_word line, struct asmtext_word other)
 {
 	const char *cut = memrchr(line.at, ',', line.size),
 		   *by = memrchr(other.at, ',', other.size);
@@ -235,7 +235,8 @@ static bool retarget(struct body *t, size_t at)
 	p = find_setter(t, at, from, to);
 	if (!p || !can_retarget(p) || (high && (c->zeroes ? p->lanes : !c->lanes)))
 		return false;
-	changed = (struct dead_code_step){ .code = true, .own = with_last_of(p->text, c->text) };
+	changed = (struct dead_code_step){ .code = true,
+					   .own = with_last_operand_of(p->text, c->text) };
 	if (!changed.own)
 		return false;
 	changed.text = (struct asmtext_word){ changed.own, (uint32_t)strlen(changed.own) };

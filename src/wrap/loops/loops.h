@@ -2,10 +2,10 @@
  * Gives loops a second copy without hooks. Behind that copy, one call records all accesses of the
  * loop at once (runtime/hooks/loop.h).
  *
- * A loop qualifies if it is one basic block and the address of at least one hooked access is a
- * linear function of the iteration (asm/linear.h). Accesses with other addresses are *silent*: no
- * record describes them. While they are to be recorded, the copy without hooks does not run. A loop
- * that is not fully understood stays as it is.
+ * A loop qualifies if it is one basic block, its end does not depend on memory, and the address of
+ * at least one hooked access is a linear function of the iteration (asm/linear.h). Accesses with
+ * other addresses are *silent*: no record describes them. While they are to be recorded, the copy
+ * without hooks does not run. A loop that is not fully understood stays as it is.
  *
  * Example: gcc -O1 compiles `for (long i = 0; i < n; i++) p[i] = 7;`, where int *p, to
  *
@@ -35,7 +35,7 @@
  *		addq	$4, %rbx
  *		cmpq	%rbp, %r12
  *		jne	.Lsnarlf0
- *		(about 40 instructions that record common cases without the call: loops_end.c)
+ *		(about 60 instructions that record common cases without the call: loops_end.c)
  *		call	__snarl_loop		# keeps all registers, but not the flags
  *		nopl	.Lsnarld0(%rip)		# __snarl_loop finds the descriptor by this operand
  *		jmp	.Lsnarle0

@@ -32,7 +32,7 @@ struct loops_loop {
 	int64_t step;			/* what each iteration adds to the counter */
 	uint8_t slot_count;
 	uint8_t slot[LOOP_SLOTS];	/* variable whose value before the loop each slot holds */
-	/* The loop ends by the difference of two values, which the jump's flags come from. */
+	/* The flags of the jump back come from the comparison of these two values. */
 	struct linear compared[2];
 	unsigned moving;		/* index of the value that each iteration changes */
 	int64_t bound_step;		/* what each iteration adds to it */
@@ -41,7 +41,7 @@ struct loops_loop {
 	const struct linear_state *state;	/* at an iteration's end */
 };
 
-#define LOOPS_SPILLS 12		/* stack slots that may get a register; a loop seldom has more */
+#define LOOPS_SPILLS 12		/* there are 8 vector and 4 general registers for stack slots */
 
 /* A stack slot of 8 bytes that the loop uses (loops_spills.c). */
 struct loops_spill {

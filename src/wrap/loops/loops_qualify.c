@@ -7,7 +7,7 @@
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-#define MAX_JUMPS 8	/* jumps followed by loops_flags_are_dead(), which thus ends in a cycle */
+#define MAX_JUMPS 8	/* followed by loops_flags_are_dead(): bounds its time, also in a cycle */
 
 bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *hook,
 		      const struct linear_state *state)

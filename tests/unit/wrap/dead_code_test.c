@@ -206,28 +206,28 @@ static void test_random(void **state)
 		struct machine start = any_machine(), a, b;
 		struct buf text = { 0 };
 		unsigned count = 1 + (unsigned)rand() % 20;
-		char *thin, *behind;
+		char *shorter, *behind;
 
 		for (unsigned i = 0; i < count; i++)
 			make_line(&text);
-		thin = run(buf_string(&text), live, &behind);
+		shorter = run(buf_string(&text), live, &behind);
 		a = b = start;
-		for (unsigned turn = 0; turn <= round % 3; turn++) {
-			if (turn > 0) {
+		for (unsigned iteration = 0; iteration <= round % 3; iteration++) {
+			if (iteration > 0) {
 				clobber(&a, live);
 				clobber(&b, live);
 			}
 			a = compute_all(buf_string(&text), a);
-			b = compute_all(thin, b);
+			b = compute_all(shorter, b);
 		}
 		b = compute_all(behind, b);
 		if (!same(&a, &b, live))
-			fail_msg("round %u: %s became %s and %s", round, buf_string(&text), thin, behind);
+			fail_msg("round %u: %s became %s and %s", round, buf_string(&text), shorter, behind);
 		put_off += *behind != '\0';
 		lines += count;
-		for (const char *at = thin; (at = strchr(at, '\n')); at++)
+		for (const char *at = shorter; (at = strchr(at, '\n')); at++)
 			left++;
-		free(thin);
+		free(shorter);
 		free(behind);
 		buf_free(&text);
 	}

@@ -324,9 +324,9 @@ static void test_output_is_stable(void **state)
 static void test_wanted(void **state)
 {
 	(void)state;
-	assert_true(inline_wanted("call __tsan_read4", 17));
-	assert_false(inline_wanted("call other", 10));
-	assert_false(inline_wanted("", 0));
+	assert_true(inline_has_hooks("call __tsan_read4", 17));
+	assert_false(inline_has_hooks("call other", 10));
+	assert_false(inline_has_hooks("", 0));
 }
 
 int main(void)

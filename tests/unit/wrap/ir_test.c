@@ -44,19 +44,19 @@ static void check(const char *text, bool pic, const char *expected)
 	free(got);
 }
 
-#define EXEC(load, compare, shared, ask, op)                                                   \
+#define EXEC(load, compare, shared, prefetch, op)                                                   \
 	"  call void asm sideeffect alignstack \"movq %rdi,%rax; shrq $$3,%rax; " load           \
 	" 0x7fff8000(,%rax,2),%eax; " compare "; je .Lsnarl${:uid}; " shared                     \
-	"; jne .Lsnarlc${:uid}; " ask "movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "            \
+	"; jne .Lsnarlc${:uid}; " prefetch "movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "            \
 	"je .Lsnarlc${:uid}; leaq .Lsnarl${:uid}(%rip),%rcx; movq %rdi,(%rax); "                 \
 	"movq %rcx,8(%rax); movw $$" op ",14(%rax); addq $$16,%rax; "                            \
 	"movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl${:uid}; "                                  \
 	".Lsnarlc${:uid}: movl $$" op ",%eax; .Lsnarls${:uid}: call __snarl_access@PLT; "         \
 	".Lsnarl${:uid}:\", "                                                                   \
 	"\"{di},~{rax},~{rcx},~{memory},~{dirflag},~{fpsr},~{flags}\""
-#define EXEC8(ask, op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", ask, op)
+#define EXEC8(prefetch, op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", prefetch, op)
 #define ASK "prefetchw (%rdi); "
-#define EXEC16(ask, op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", ask, op)
+#define EXEC16(prefetch, op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", prefetch, op)
 
 static void test_forms(void **state)
 {

@@ -55,9 +55,9 @@ static void check(const char *body, bool pic, const char *expected)
 #define FIRST(site, at) RECORD_OF(site, "\tmovq\t%rax, " at "\n")
 #define NEST "%fs:__snarl_nest@tpoff+"
 /* The nest's test: code, bits of the looks, iterations; then the address of each look. */
-#define ROUND(from, found, turns)                                                                   \
+#define ROUND(from, found, iterations)                                                                   \
 	"\tleaq\t.Lsnarlq0(%rip), %rax\n\tcmpq\t" from ", %rax\n\tjne\t.Lsnarln0\n"                \
-	"\tcmpl\t" found ", %esi\n\tjne\t.Lsnarln0\n\tcmpl\t" turns ", %ecx\n\tjne\t.Lsnarln0\n"
+	"\tcmpl\t" found ", %esi\n\tjne\t.Lsnarln0\n\tcmpl\t" iterations ", %ecx\n\tjne\t.Lsnarln0\n"
 #define LOOKED(bit, at, address, number)                                                            \
 	"\ttestb\t$" bit ", %sil\n\tje\t.Lsnarlw0_" number "\n" address "\tcmpq\t" at ", %rdx\n"       \
 	"\tjne\t.Lsnarln0\n.Lsnarlw0_" number ":\n"

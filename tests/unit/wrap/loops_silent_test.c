@@ -106,15 +106,15 @@ static bool has_silent_jump(const char *body, size_t expected)
 {
 	char *text = xasprintf(HEAD "%s" TAIL, body), *out;
 	size_t count;
-	bool gate;
+	bool jump;
 
 	out = run(text, &count);
 	if (count != expected)
 		fail_msg("%zu loops: %s", count, body);
-	gate = strstr(out, ".Lsnarlg") != NULL;
+	jump = strstr(out, ".Lsnarlg") != NULL;
 	free(out);
 	free(text);
-	return gate;
+	return jump;
 }
 
 /* How a silent access may affect described accesses and the bound. */

@@ -13,10 +13,10 @@ static void check(const char *text, const char *expected, size_t count)
 {
 	struct buf out = { 0 };
 
-	assert_int_equal(ir_copy_transform(text, strlen(text), false, &out), count);
+	assert_int_equal(small_copies_transform(text, strlen(text), false, &out), count);
 	assert_string_equal(buf_string(&out), expected);
 	buf_clear(&out);
-	assert_int_equal(ir_copy_transform(text, strlen(text), true, &out), count);
+	assert_int_equal(small_copies_transform(text, strlen(text), true, &out), count);
 	assert_string_equal(buf_string(&out), expected);
 	buf_free(&out);
 }
