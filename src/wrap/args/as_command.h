@@ -20,7 +20,7 @@ struct as_command {
 	struct args words;	/* options with their values, without inputs */
 	struct as_input *inputs;	/* at least one */
 	size_t count, room;	/* of inputs */
-	bool unsupported;	/* an option that this assembler leaves to GNU as alone */
+	bool unsupported;	/* there is an option that only GNU as supports */
 };
 
 /*

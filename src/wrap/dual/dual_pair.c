@@ -47,7 +47,7 @@ static void resolve_function(struct dual *d, uint32_t atom)
 		d->resolution[symbol] = DUAL_MISSING;
 		d->keep[atom] = false;
 	} else if (found && p->defined == ASMTEXT_SET) {
-		d->resolution[symbol] = DUAL_PLAIN;	/* plain has an alias of a function */
+		d->resolution[symbol] = DUAL_PLAIN;	/* plain's alias of a function */
 		d->keep[atom] = false;
 	} else if (found && p->defined == ASMTEXT_ATOM && dual_is_function(&d->plain, p->atom) &&
 		   same_parameters(d, p, s)) {

@@ -95,7 +95,7 @@ static bool only_for_after(const struct body *t, size_t at, uint64_t bits)
 }
 
 /* Index of the register in body.value. */
-static unsigned slot(const struct insn_operand *o)
+static unsigned value_index(const struct insn_operand *o)
 {
 	return o->reg + (o->kind == INSN_VECTOR ? INSN_REGISTERS : 0u);
 }
@@ -109,7 +109,7 @@ static bool is_redundant(struct body *t, size_t at)
 	struct dead_code_step *s = &t->steps[at];
 	uint64_t high = s->writes & s->live & HIGHS;
 
-	if (!s->copy || s->value != t->value[slot(&s->in.operand[1])])
+	if (!s->copy || s->value != t->value[value_index(&s->in.operand[1])])
 		return false;
 	s->clears_upper_after = high && s->zeroes && only_for_after(t, at, high);
 	if (s->clears_upper_after)
@@ -129,7 +129,7 @@ static void walk_forward(struct body *t)
 
 		if (!s->code || s->removed)
 			continue;
-		s->value = s->copy ? t->value[slot(&s->in.operand[0])] : 0;
+		s->value = s->copy ? t->value[value_index(&s->in.operand[0])] : 0;
 		s->removed = is_redundant(t, i);
 		for (unsigned r = 0; !s->removed && r < ARRAY_SIZE(t->value); r++)
 			if (s->writes & GENERAL(r))	/* from 16 on, GENERAL(r) is LOW(r - 16) */
@@ -150,8 +150,8 @@ static void move_copies(struct body *t)
 		uint64_t from = s->reads & ~HIGHS, to = s->writes & ~HIGHS;
 
 		if (!s->code || s->removed || !s->copy || (from & targets) ||
-		    (to & (sources | targets)) || t->value[slot(&s->in.operand[0])] != s->value ||
-		    t->value[slot(&s->in.operand[1])] != s->value ||
+		    (to & (sources | targets)) || t->value[value_index(&s->in.operand[0])] != s->value ||
+		    t->value[value_index(&s->in.operand[1])] != s->value ||
 		    ((s->writes & s->live & HIGHS) && !s->zeroes) ||
 		    !only_for_after(t, i, s->writes))
 			continue;

@@ -5,6 +5,9 @@
  *   3. loops_write.c writes both copies and the descriptor. loops_spills.c and loops_constants.c
  *	give values of memory a register, and dead_code.h drops instructions that served hooks.
  *	loops_end.c writes the code that records common cases without a call.
+ *
+ * A slot is one of the descriptor's, below %rsp (abi/layout.h). A stack slot is 8 bytes of the
+ * function's frame.
  */
 #ifndef WRAP_LOOPS_LOOPS_INTERNAL_H
 #define WRAP_LOOPS_LOOPS_INTERNAL_H

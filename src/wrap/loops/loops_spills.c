@@ -70,7 +70,7 @@ static bool register_would_do(struct asmtext_word verb, const struct insn *in, u
 	       IS_ONE_OF(verb, general_verbs);
 }
 
-/* Refuses the slots that overlap these bytes. */
+/* Refuses the stack slots that overlap these bytes. */
 static void refuse(struct loops_spills *s, int64_t from, int64_t size)
 {
 	for (unsigned i = 0; i < s->count; i++)
@@ -93,10 +93,10 @@ static bool stores_eight(struct asmtext_word line, const struct insn *in, unsign
 }
 
 /*
- * Adds the slot that an instruction uses, or refuses it if vector and general instructions share
- * it. False: there are too many slots.
+ * Adds the stack slot that an instruction uses, or refuses it if vector and general instructions
+ * share it. False: there are too many.
  */
-static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned operand,
+static bool add_stack_slot(struct loops_spills *s, const struct insn *in, unsigned operand,
 		     struct asmtext_word line, bool vector)
 {
 	int64_t at = in->operand[operand].number;
@@ -120,10 +120,10 @@ static bool add_slot(struct loops_spills *s, const struct insn *in, unsigned ope
 }
 
 /*
- * Walks through the loop. Without `refusing` it collects the slots that could be in registers; with
- * it, it refuses those that some other instruction uses. False: no slot can be moved.
+ * Walks through the loop. If not `refusing`, collects the stack slots that could be in registers,
+ * else refuses those that some other instruction uses. False: no stack slot can be moved.
  */
-static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t,
+static bool find_stack_slots(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t,
 		       bool refusing)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
@@ -145,7 +145,7 @@ static bool find_slots(struct loops_spills *s, const struct loops_loop *l, const
 			if (refusing)
 				refuse(s, in.operand[at].number, in.size > 8 ? 64 : 8);
 		} else if (!refusing) {
-			if (!add_slot(s, &in, (unsigned)at, text, vector))
+			if (!add_stack_slot(s, &in, (unsigned)at, text, vector))
 				return false;
 		}
 	}
@@ -214,7 +214,7 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 	*s = (struct loops_spills){ 0 };
 	if (!hooks_are_calls(l))
 		return;
-	if (!l->state->follow_stack || !find_slots(s, l, t, false) || !find_slots(s, l, t, true))
+	if (!l->state->follow_stack || !find_stack_slots(s, l, t, false) || !find_stack_slots(s, l, t, true))
 		s->count = 0;
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
