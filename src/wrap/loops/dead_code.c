@@ -150,7 +150,8 @@ static void move_copies(struct body *t)
 		uint64_t from = s->reads & ~HIGHS, to = s->writes & ~HIGHS;
 
 		if (!s->code || s->removed || !s->copy || (from & targets) ||
-		    (to & (sources | targets)) || t->value[value_index(&s->in.operand[0])] != s->value ||
+		    (to & (sources | targets)) ||
+		    t->value[value_index(&s->in.operand[0])] != s->value ||
 		    t->value[value_index(&s->in.operand[1])] != s->value ||
 		    ((s->writes & s->live & HIGHS) && !s->zeroes) ||
 		    !only_for_after(t, i, s->writes))

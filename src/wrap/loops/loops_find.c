@@ -1,7 +1,7 @@
 /*
  * Finds loops that qualify. A candidate is a conditional jump back to a label, with no jump and no
- * jump target in between. Its body is executed symbolically (asm/linear.h) until no more taint
- * appears, at least once.
+ * jump target in between. Its body is executed symbolically (asm/linear.h), again and again until
+ * an iteration adds no taint.
  *
  * The jump must not depend on memory that other threads may write: in a copy without hooks, a
  * thread that spins on a flag would wait unseen.

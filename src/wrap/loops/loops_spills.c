@@ -123,8 +123,8 @@ static bool add_stack_slot(struct loops_spills *s, const struct insn *in, unsign
  * Walks through the loop. If not `refusing`, collects the stack slots that could be in registers,
  * else refuses those that some other instruction uses. False: no stack slot can be moved.
  */
-static bool find_stack_slots(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t,
-		       bool refusing)
+static bool find_stack_slots(struct loops_spills *s, const struct loops_loop *l,
+			     const struct asmtext *t, bool refusing)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		struct asmtext_word text = t->lines[i].text;
@@ -214,7 +214,8 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 	*s = (struct loops_spills){ 0 };
 	if (!hooks_are_calls(l))
 		return;
-	if (!l->state->follow_stack || !find_stack_slots(s, l, t, false) || !find_stack_slots(s, l, t, true))
+	if (!l->state->follow_stack || !find_stack_slots(s, l, t, false) ||
+	    !find_stack_slots(s, l, t, true))
 		s->count = 0;
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
