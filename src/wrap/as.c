@@ -108,7 +108,7 @@ static void pipe_flush(struct pipe_out *out)
 		else if (got < 0 && errno == EPIPE)
 			out->broken = true;
 		else if (got < 0 && errno != EINTR)
-			die("pipe to the assembler", strerror(errno));
+			die("cannot write to the pipe to the assembler", strerror(errno));
 	}
 	out->used = 0;
 }
@@ -332,11 +332,11 @@ static pid_t start(const char *program, struct args *argv, bool discard_stderr, 
 
 	args_add(argv, "-");
 	if (pipe2(ends, O_CLOEXEC) || (from && pipe2(back, O_CLOEXEC)))
-		die("pipe", strerror(errno));
+		die("cannot create a pipe", strerror(errno));
 	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* only for speed; may be refused */
 	pid = fork();
 	if (pid < 0)
-		die("fork", strerror(errno));
+		die("cannot start a process", strerror(errno));
 	if (pid == 0) {
 		/* Die with the parent, or incomplete assembly would become an object file. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -367,7 +367,7 @@ static int wait_for(pid_t pid)
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			die("wait", strerror(errno));
+			die("cannot wait for a process", strerror(errno));
 	if (WIFSIGNALED(status)) {
 		signal(WTERMSIG(status), SIG_DFL);
 		raise(WTERMSIG(status));
@@ -405,7 +405,7 @@ static pid_t start_compiler(const char *extra_options, const char *output, bool 
 	struct args argv = { 0 };
 
 	if (!words)
-		die("LLVM code", REWRITE_CODEGEN_ENV " is not set; compile with snarl-cc");
+		die("LLVM IR as input", REWRITE_CODEGEN_ENV " is not set; compile with snarl-cc");
 	response_parse(words, strlen(words), &argv);
 	response_parse(extra_options, strlen(extra_options), &argv);
 	args_add(&argv, "-o");

@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-/* C compiler and C++ compiler. "cc" comes last because it is part of "gcc". */
+/* Pairs of C compiler and C++ compiler. */
 static const char *const names[][2] = {
 	{ "clang", "clang++" },
 	{ "gcc", "g++" },

@@ -41,7 +41,7 @@ struct scan {
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
 	bool no_loops;		/* --no-loops, --snarl-no-loops */
 	bool no_instrument;	/* --snarl-no-instrument */
-	bool production;	/* --production */
+	bool production;	/* --production, --snarl-production */
 	bool print;		/* --snarl-print */
 };
 
