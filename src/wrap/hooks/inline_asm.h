@@ -1,7 +1,7 @@
 /*
  * Inlines the check of memory-access hooks into a compiler's assembly (x86-64, AT&T syntax).
  *
- * Example: gcc -O1 compiles `int get(const int *p) { return *p; }` to
+ * Example: gcc -O1 -fno-pie compiles `int get(const int *p) { return *p; }` to
  *
  *	movq	%rbx, %rdi
  *	call	__tsan_read4
@@ -15,9 +15,9 @@
  *	shrq $3,%rax				granule 0xc0208
  *	movzwl 0x7fff8000(,%rax,2),%eax		its shadow word
  *	cmpw %ax,%fs:__snarl_tls@tpoff+8	tls.own, here 3
- *	je .Lsnarl0				3: the thread's own and cut, so nothing is recorded
+ *	je .Lsnarl0				equal: own and cut memory, so nothing is recorded
  *	cmpw $-1,%ax
- *	jne .Lsnarlc0				neither 3 nor 0xffff: the hook decides
+ *	jne .Lsnarlc0				not 0xffff either: the hook decides
  *	movq %fs:__snarl_tls@tpoff,%rax		0xffff: shared; tls.cur is where the record goes
  *	testl $4095,%eax
  *	je .Lsnarlc0				no ring, or a time stamp is due (STAMP_BYTES)

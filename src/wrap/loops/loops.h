@@ -7,7 +7,7 @@
  * other addresses are *silent*: no record describes them. While they are to be recorded, the copy
  * without hooks does not run. A loop that is not fully understood stays as it is.
  *
- * Example: gcc -O1 compiles `for (long i = 0; i < n; i++) p[i] = 7;`, where int *p, to
+ * Example: gcc -O1 -fno-pie compiles `for (long i = 0; i < n; i++) p[i] = 7;`, where int *p, to
  *
  *	.L3:	movq	%rbx, %rdi
  *		call	__tsan_write4
