@@ -1,20 +1,20 @@
 /*
- * The assembler the compilers find through -B: inlines the checks (inline.c)
- * and lets the real assembler do the rest.
+ * snarl's assembler, libexec/as. Compilers run it because snarl-cc passes -B. It transforms the
+ * compiler's assembly and pipes it to the real assembler, which works at the same time. Steps:
  *
- * The text goes to the real assembler through a pipe: no temporary file, and
- * both work at once. If there is nothing to inline, or the command line is not
- * understood, this process simply becomes the real assembler.
+ *   1. production builds: compile the source again and merge both texts (dual/second_compile.h)
+ *   2. give loops a copy without hooks (loops/loops.h)
+ *   3. inline hooks (hooks/inline_asm.h)
  *
- * For a production build it first compiles the source again and merges the two texts
- * (twice.h).
+ * From clang, LLVM IR comes instead of assembly where possible (args/rewrite.c). Then the steps are
  *
- * From clang comes, where possible, not assembly but LLVM's code (rewrite.c): its hooks
- * are inlined (ir.c), and the compiler makes assembly or the object file of it.
+ *   1. turn small copies into plain accesses (hooks/small_copies.h)
+ *   2. inline hooks (hooks/inline_ir.h)
+ *   3. without a loop that has hooks: the compiler makes the object file from IR
+ *      else: the compiler makes assembly, loops get their copies, and the compiler assembles
  *
- * Loops that can run without hooks are looked for in assembly (loops.h).
- *
- * SNARL_REAL_AS names the real one; otherwise it is the next `as` in PATH.
+ * If there are no hooks and nothing to merge, or an option is not supported, this process executes
+ * the real assembler. That is SNARL_REAL_AS, or the first other `as` in PATH.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,16 +40,16 @@
 #include "wrap/hooks/small_copies.h"
 #include "wrap/loops/loops.h"
 
-#define GUARD_ENV "SNARL_AS_RUNNING"
-#define BLOCK (1u << 20)
+#define RECURSION_ENV "SNARL_AS_RUNNING"	/* set while snarl's assembler runs a program */
+#define BLOCK (1u << 20)	/* bytes of a read and of a pipe: Linux's limit for a pipe */
 
 enum { EXIT_CANNOT = 3 };
 
-/* The pipe to the real assembler. */
+/* The pipe to the real assembler or the compiler. */
 struct pipe_out {
 	int fd;
-	bool broken;		/* nobody reads any more: its exit code says why */
-	size_t used;
+	bool broken;		/* the reader has exited; its exit code says why */
+	size_t used;		/* bytes in buffer */
 	char buffer[256u << 10];
 };
 
@@ -59,8 +59,8 @@ static void die(const char *what, const char *reason)
 	exit(EXIT_CANNOT);
 }
 
-/* Maps files, keeps other things open for reading; false if one cannot be opened. */
-static bool open_input(struct input *in)
+/* Maps a regular file; opens a pipe or device for reading. False: it cannot be opened. */
+static bool open_input(struct as_input *in)
 {
 	struct stat st;
 	void *map;
@@ -82,17 +82,17 @@ static bool open_input(struct input *in)
 	return true;
 }
 
-/* Opens all inputs. False: nothing is to be done that the real one cannot do alone. */
-static bool is_wanted(struct command *c)
+/* Opens all inputs. False: one cannot be opened, or none has hooks. */
+static bool open_inputs(struct as_command *c)
 {
 	bool wanted = false;
 
 	for (size_t i = 0; i < c->count; i++) {
-		struct input *in = &c->inputs[i];
+		struct as_input *in = &c->inputs[i];
 
 		if (!open_input(in))
 			return false;
-		if (!in->text || inline_wanted(in->text, in->size))
+		if (!in->text || inline_has_hooks(in->text, in->size))
 			wanted = true;
 	}
 	return wanted;
@@ -108,7 +108,7 @@ static void pipe_flush(struct pipe_out *out)
 		else if (got < 0 && errno == EPIPE)
 			out->broken = true;
 		else if (got < 0 && errno != EINTR)
-			die("pipe to the assembler", strerror(errno));
+			die("cannot write to the pipe to the assembler", strerror(errno));
 	}
 	out->used = 0;
 }
@@ -137,7 +137,7 @@ static void pipe_write(void *context, const char *text, size_t size)
 	}
 }
 
-/* Feeds all whole lines; returns how much of the text that was. */
+/* Feeds all whole lines; returns the number of bytes fed. */
 static size_t feed_lines(struct inliner *in, const char *text, size_t size,
 			 const struct inline_sink *sink)
 {
@@ -149,7 +149,8 @@ static size_t feed_lines(struct inliner *in, const char *text, size_t size,
 	return (size_t)(last + 1 - text);
 }
 
-static void stream(struct inliner *in, const struct input *from, const struct inline_sink *sink)
+/* Transforms an input while reading it, in blocks. */
+static void stream(struct inliner *in, const struct as_input *from, const struct inline_sink *sink)
 {
 	size_t room = BLOCK, used = 0;
 	char *buffer = xmalloc(room), last = '\n';
@@ -183,8 +184,8 @@ static bool wants_inline(void)
 	return !wanted || strcmp(wanted, "0") != 0;
 }
 
-/* All that the pipe or file holds, so that it can be merged. */
-static void read_all(struct input *in)
+/* Reads the whole input into memory. */
+static void read_all(struct as_input *in)
 {
 	struct buf text = { 0 };
 	ssize_t got;
@@ -200,8 +201,11 @@ static void read_all(struct input *in)
 	in->size = text.size;
 }
 
-/* A production build: the input's text becomes that of both compilations. */
-static void compile_twice(struct input *in, const char *how)
+/*
+ * Production builds: compiles the source again by the command `how` and replaces the input's text
+ * by the merged one. If that fails, the input stays as it is.
+ */
+static void merge_second_compile(struct as_input *in, const char *how)
 {
 	struct dual_counts counts;
 	struct buf merged = { 0 };
@@ -209,18 +213,18 @@ static void compile_twice(struct input *in, const char *how)
 
 	if (!in->text)
 		read_all(in);
-	switch (twice(how, in->text, in->size, &merged, &counts, &err)) {
+	switch (second_compile(how, in->text, in->size, &merged, &counts, &err)) {
 	case 1:
 		in->text = (const char *)merged.data;
 		in->size = merged.size;
 		break;
 	case -1:
-		fprintf(stderr, "snarl-cc: a source stays plain: %s\n", err.text);
+		fprintf(stderr, "snarl-cc: this source is not instrumented: %s\n", err.text);
 		break;
 	}
 }
 
-/* The form for shared libraries works everywhere. */
+/* Whether the code may go into a shared library: the default, as that form works everywhere. */
 static bool is_pic(void)
 {
 	const char *pic = getenv(REWRITE_PIC_ENV);
@@ -235,7 +239,9 @@ static bool wants_loops(void)
 	return wanted && strcmp(wanted, "1") == 0;
 }
 
-static void replace(struct input *in, size_t (*transform)(const char *, size_t, bool, struct buf *))
+/* Replaces the input's text by what `transform` makes of it. */
+static void replace(struct as_input *in,
+		    size_t (*transform)(const char *, size_t, bool, struct buf *))
 {
 	struct buf out = { 0 };
 
@@ -246,7 +252,8 @@ static void replace(struct input *in, size_t (*transform)(const char *, size_t, 
 	in->size = out.size;
 }
 
-static void transform(struct command *c, struct pipe_out *out)
+/* Writes all inputs, transformed, to the pipe and closes it. */
+static void transform(struct as_command *c, struct pipe_out *out)
 {
 	struct inline_sink sink = { pipe_write, out };
 	bool inlining = wants_inline();
@@ -254,7 +261,7 @@ static void transform(struct command *c, struct pipe_out *out)
 
 	inliner_init(&in, is_pic());
 	for (size_t i = 0; i < c->count && !out->broken; i++) {
-		struct input *from = &c->inputs[i];
+		struct as_input *from = &c->inputs[i];
 
 		if (inlining && c->count == 1 && wants_loops())
 			replace(from, loops_transform);
@@ -281,7 +288,7 @@ static bool is_self(const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* From malloc. */
+/* Returns the path of the real assembler, from malloc. */
 static char *find_real(void)
 {
 	const char *named = getenv("SNARL_REAL_AS");
@@ -306,7 +313,7 @@ static char *find_real(void)
 	}
 }
 
-static void become_real(const char *real, char **words)
+static void exec_real(const char *real, char **words)
 {
 	execvp(real, words);
 	fprintf(stderr, "snarl-as: cannot run the assembler '%s': %s; install binutils or set "
@@ -315,23 +322,23 @@ static void become_real(const char *real, char **words)
 }
 
 /*
- * Starts the real assembler or the compiler; its input is the pipe returned in *fd, its output
- * the one in *from, if that is not NULL. `quiet`: what it complains about is lost.
+ * Starts the real assembler or the compiler. *fd becomes a pipe to its standard input and, unless
+ * `from` is NULL, *from a pipe from its standard output. Frees argv.
  */
-static pid_t start(const char *program, struct args *argv, bool quiet, int *fd, int *from)
+static pid_t start(const char *program, struct args *argv, bool discard_stderr, int *fd, int *from)
 {
 	int ends[2], back[2];
 	pid_t self = getpid(), pid;
 
 	args_add(argv, "-");
 	if (pipe2(ends, O_CLOEXEC) || (from && pipe2(back, O_CLOEXEC)))
-		die("pipe", strerror(errno));
-	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* fewer switches; may be refused */
+		die("cannot create a pipe", strerror(errno));
+	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)BLOCK);	/* only for speed; may be refused */
 	pid = fork();
 	if (pid < 0)
-		die("fork", strerror(errno));
+		die("cannot start a process", strerror(errno));
 	if (pid == 0) {
-		/* A cut text must never become an object file: die with the feeder. */
+		/* Die with the parent, or incomplete assembly would become an object file. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != self)
 			_exit(EXIT_CANNOT);
@@ -339,9 +346,9 @@ static pid_t start(const char *program, struct args *argv, bool quiet, int *fd, 
 		dup2(ends[0], 0);
 		if (from)
 			dup2(back[1], 1);
-		if (quiet && (ends[1] = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0)
+		if (discard_stderr && (ends[1] = open("/dev/null", O_WRONLY | O_CLOEXEC)) >= 0)
 			dup2(ends[1], 2);
-		become_real(program, argv->v);
+		exec_real(program, argv->v);
 	}
 	close(ends[0]);
 	*fd = ends[1];
@@ -353,13 +360,14 @@ static pid_t start(const char *program, struct args *argv, bool quiet, int *fd, 
 	return pid;
 }
 
+/* Waits for a child; returns its exit code, or dies by the signal that killed it. */
 static int wait_for(pid_t pid)
 {
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			die("wait", strerror(errno));
+			die("cannot wait for a process", strerror(errno));
 	if (WIFSIGNALED(status)) {
 		signal(WTERMSIG(status), SIG_DFL);
 		raise(WTERMSIG(status));
@@ -368,7 +376,8 @@ static int wait_for(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-static int assemble(const char *real, struct command *c)
+/* Transforms assembly and pipes it to the real assembler; returns the exit code. */
+static int assemble(const char *real, struct as_command *c)
 {
 	static struct pipe_out out;
 	struct args argv = { 0 };
@@ -382,31 +391,31 @@ static int assemble(const char *real, struct command *c)
 	return wait_for(pid);
 }
 
-static bool is_ir(const struct command *c)
+static bool is_ir(const struct as_command *c)
 {
 	return c->count == 1 && c->inputs[0].text &&
 	       ir_recognise(c->inputs[0].text, c->inputs[0].size);
 }
 
-/* The compiler, as snarl-cc told us to call it. `more`: further options, one a line. */
-static pid_t start_compiler(const char *more, const char *output, bool quiet, struct pipe_out *out,
-			    int *from)
+/* Starts the compiler by REWRITE_CODEGEN_ENV. `extra_options`: further options, one per line. */
+static pid_t start_compiler(const char *extra_options, const char *output, bool discard_stderr,
+			    struct pipe_out *out, int *from)
 {
 	const char *words = getenv(REWRITE_CODEGEN_ENV);
 	struct args argv = { 0 };
 
 	if (!words)
-		die("LLVM code", REWRITE_CODEGEN_ENV " is not set; compile with snarl-cc");
+		die("LLVM IR as input", REWRITE_CODEGEN_ENV " is not set; compile with snarl-cc");
 	response_parse(words, strlen(words), &argv);
-	response_parse(more, strlen(more), &argv);
+	response_parse(extra_options, strlen(extra_options), &argv);
 	args_add(&argv, "-o");
 	args_add(&argv, output);
 	signal(SIGPIPE, SIG_IGN);
-	return start(argv.v[0], &argv, quiet, &out->fd, from);
+	return start(argv.v[0], &argv, discard_stderr, &out->fd, from);
 }
 
-/* The rest of the compiler's work: straight to the object, … */
-static int compile_ir_plain(struct input *in, const char *output)
+/* Inlines hooks in LLVM IR and lets the compiler make the object file of it. */
+static int compile_ir_plain(struct as_input *in, const char *output)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
@@ -418,14 +427,15 @@ static int compile_ir_plain(struct input *in, const char *output)
 }
 
 /*
- * … or by way of assembly with the hooks as we wrote them. The compiler reads all before
- * it writes. It assembles too: GNU as does not take all of its debug information.
+ * Inlines hooks in LLVM IR, lets the compiler make assembly of it, gives loops a copy without
+ * hooks, and lets the compiler assemble. (GNU as does not accept all of clang's debug information.)
+ * The compiler writes only after it has read all, so one process can feed and read it.
  */
-static int compile_ir_edited(struct input *in, const char *output)
+static int compile_ir_edited(struct as_input *in, const char *output)
 {
 	static struct pipe_out out;
 	struct inline_sink sink = { pipe_write, &out };
-	struct input assembly = { .path = "-" };
+	struct as_input assembly = { .path = "-" };
 	pid_t pid = start_compiler("-fno-integrated-as\n-S\n", "-", false, &out, &assembly.fd);
 	int code;
 
@@ -438,11 +448,12 @@ static int compile_ir_edited(struct input *in, const char *output)
 	pid = start_compiler("-g0\n-x\nassembler\n", output, true, &out, NULL);
 	ir_repair_files(assembly.text, assembly.size, &sink);
 	pipe_close(&out);
-	/* Mistakes in a programmer's assembly: there they are told with their lines. */
+	/* Errors in inline assembly: the other way reports them with lines of the source. */
 	return wait_for(pid) ? compile_ir_plain(in, output) : 0;
 }
 
-static const char *output_of(const struct command *c)
+/* The output file that the command names. */
+static const char *output_of(const struct as_command *c)
 {
 	const char *output = "a.out";
 
@@ -455,31 +466,31 @@ static const char *output_of(const struct command *c)
 int main(int argc, char **argv)
 {
 	const char *dual = getenv(REWRITE_DUAL_ENV);
-	struct command command = { 0 };
+	struct as_command command = { 0 };
 	struct args in = { 0 };
 	struct err err;
 	bool hooks;
 	char *real;
 
-	if (getenv(GUARD_ENV))
+	if (getenv(RECURSION_ENV))
 		die("SNARL_REAL_AS", "leads back to snarl's own assembler; set it to the real one");
-	setenv(GUARD_ENV, "1", 1);
+	setenv(RECURSION_ENV, "1", 1);
 	real = find_real();
 	if (argc < 1 || response_expand(argv + 1, (size_t)argc - 1, &in, &err))
-		become_real(real, argv);
-	command_read(&in, &command);
-	hooks = is_wanted(&command);
+		exec_real(real, argv);
+	as_command_read(&in, &command);
+	hooks = open_inputs(&command);
 	if (is_ir(&command)) {
-		struct input *ir = &command.inputs[0];
+		struct as_input *ir = &command.inputs[0];
 		bool loops;
 
-		replace(ir, ir_copy_transform);
+		replace(ir, small_copies_transform);
 		loops = wants_loops() && ir_has_loop(ir->text, ir->size);
 		return (loops ? compile_ir_edited : compile_ir_plain)(ir, output_of(&command));
 	}
-	if (command.foreign || (!dual && (!wants_inline() || !hooks)))
-		become_real(real, argv);
+	if (command.unsupported || (!dual && (!wants_inline() || !hooks)))
+		exec_real(real, argv);
 	if (dual && command.count == 1 && command.inputs[0].fd >= 0)
-		compile_twice(&command.inputs[0], dual);
+		merge_second_compile(&command.inputs[0], dual);
 	return assemble(real, &command);
 }

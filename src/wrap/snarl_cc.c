@@ -1,5 +1,5 @@
 /*
- * The snarl-cc executable; under a name that ends in c++ the C++ compiler.
+ * The executables snarl-cc and snarl-c++: if its name ends in c++, it compiles C++.
  */
 #include <string.h>
 

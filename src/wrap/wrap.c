@@ -1,5 +1,6 @@
 /*
- * snarl-cc at work: environment and files around the pure rewrite().
+ * What snarl-cc does: finds the compiler and snarl's files, rewrites the command line (rewrite()),
+ * sets the environment for snarl's assembler, and executes the compiler.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,17 +12,17 @@
 #include "wrap/args/response.h"
 #include "wrap/args/rewrite.h"
 
-#define GUARD_ENV "SNARL_CC_RUNNING"
+#define RECURSION_ENV "SNARL_CC_RUNNING"	/* set while snarl-cc runs the compiler */
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT = 3 };
 
-static int complain(bool cxx, const struct err *err, int code)
+static int print_error(bool cxx, const struct err *err, int code)
 {
 	fprintf(stderr, "snarl-%s: %s\n", cxx ? "c++" : "cc", err->text);
 	return code;
 }
 
-/* From malloc: what our assembler is to run for clang's second step. */
+/* Returns the value of REWRITE_CODEGEN_ENV, from malloc. */
 static char *codegen_text(const struct rewrite *r, const char *compiler)
 {
 	struct args words = { 0 };
@@ -37,6 +38,7 @@ static char *codegen_text(const struct rewrite *r, const char *compiler)
 	return text;
 }
 
+/* Prints the command for a shell, with the environment that snarl's assembler needs. */
 static void print_command(const struct args *command, const struct rewrite *r)
 {
 	char *line = args_quote(command), *dual = args_quote(&r->dual);
@@ -59,7 +61,7 @@ static void print_command(const struct args *command, const struct rewrite *r)
 	free(dual);
 }
 
-/* What the assembler has to know, besides the text it gets. */
+/* Sets the environment variables that snarl's assembler reads. */
 static void set_environment(const struct rewrite *r, const char *compiler)
 {
 	if (r->executable_code)
@@ -85,6 +87,7 @@ static void set_environment(const struct rewrite *r, const char *compiler)
 	}
 }
 
+/* Executes the compiler, whose own command has `own_words` words; returns only on failure. */
 static int run(struct args *command, size_t own_words, const struct rewrite *r, struct err *err)
 {
 	set_environment(r, command->v[0]);
@@ -95,7 +98,8 @@ static int run(struct args *command, size_t own_words, const struct rewrite *r, 
 		       command->v[0], strerror(errno));
 }
 
-static bool names_self(const struct args *command)
+/* Whether the compiler's command names snarl-cc or snarl-c++ itself. */
+static bool is_own_compiler(const struct args *command)
 {
 	for (size_t i = 0; i < command->count; i++) {
 		const char *slash = strrchr(command->v[i], '/');
@@ -106,7 +110,7 @@ static bool names_self(const struct args *command)
 	return false;
 }
 
-/* The second compilation's words as one, with the compiler's own in front. */
+/* Packs the second compilation's command into one word, the value of REWRITE_DUAL_ENV. */
 static void pack_dual(const struct args *command, enum compiler_kind kind, struct rewrite *r)
 {
 	struct args all = { 0 };
@@ -122,7 +126,7 @@ static void pack_dual(const struct args *command, enum compiler_kind kind, struc
 	args_free(&all);
 }
 
-/* Fills `command`; returns 0 or an exit code. */
+/* Fills *command with the command to execute, and *out; returns 0 or an exit code. */
 static int prepare(int argc, char **argv, bool cxx, struct args *command, size_t *own_words,
 		   struct rewrite *out, struct err *err)
 {
@@ -137,14 +141,14 @@ static int prepare(int argc, char **argv, bool cxx, struct args *command, size_t
 
 	compiler_command(getenv("SNARL_CC"), getenv("SNARL_CXX"), cxx, command);
 	*own_words = command->count;
-	if (getenv(GUARD_ENV) || names_self(command)) {
+	if (getenv(RECURSION_ENV) || is_own_compiler(command)) {
 		err_set(err, "the compiler '%s' leads back to snarl-cc; set SNARL_CC and SNARL_CXX "
 			"to gcc or clang", command->v[0]);
 		return EXIT_USAGE;
 	}
-	/* A launcher such as ccache would be confused by the second call. */
+	/* Not with a launcher such as ccache, which the second call would confuse. */
 	config.two_steps = command->count == 1;
-	setenv(GUARD_ENV, "1", 1);	/* before anything is run */
+	setenv(RECURSION_ENV, "1", 1);	/* before compiler_ask() runs a program */
 	config.kind = compiler_kind(command);
 	if (config.kind == COMPILER_UNKNOWN && compiler_ask(command, &config.kind, err))
 		return EXIT_CANNOT;
@@ -171,11 +175,11 @@ int wrap_main(int argc, char **argv, bool cxx)
 
 	code = prepare(argc, argv, cxx, &command, &own_words, &out, &err);
 	if (code)
-		complain(cxx, &err, code);
+		print_error(cxx, &err, code);
 	else if (out.print)
 		print_command(&command, &out);
 	else if (run(&command, own_words, &out, &err))
-		code = complain(cxx, &err, EXIT_CANNOT);
+		code = print_error(cxx, &err, EXIT_CANNOT);
 	rewrite_free(&out);
 	args_free(&command);
 	return code;

@@ -15,14 +15,14 @@ struct machine {
 	uint64_t flags;
 };
 
-/* Where the value of the operand is; NULL: in the instruction. */
+/* The memory or register of the operand's value; NULL: it is an immediate. */
 static uint64_t *place(struct machine *m, const struct insn_operand *o)
 {
-	if (o->place == INSN_IMMEDIATE)
+	if (o->kind == INSN_IMMEDIATE)
 		return NULL;
-	if (o->place == INSN_MEMORY)
+	if (o->kind == INSN_MEMORY)
 		return &m->memory[o->number / 8];
-	return o->place == INSN_VECTOR ? m->vector[o->reg] : &m->general[o->reg];
+	return o->kind == INSN_VECTOR ? m->vector[o->reg] : &m->general[o->reg];
 }
 
 /* Executes an instruction with a vector register. */
@@ -33,7 +33,7 @@ static void compute_vector(struct machine *m, struct asmtext_word verb, const st
 
 	if (asmtext_is(verb, "movq") || asmtext_is(verb, "movsd")) {
 		*b = *a;
-		if (to->place == INSN_VECTOR && (asmtext_is(verb, "movq") || from->place == INSN_MEMORY))
+		if (to->kind == INSN_VECTOR && (asmtext_is(verb, "movq") || from->kind == INSN_MEMORY))
 			b[1] = 0;
 	} else if (asmtext_is(verb, "movapd")) {
 		b[0] = a[0], b[1] = a[1];
@@ -63,7 +63,7 @@ static void compute(struct machine *m, struct asmtext_word verb, const struct in
 	const struct insn_operand *o = in->operand;
 	uint64_t *a = in->count ? place(m, &o[0]) : NULL, *b = in->count > 1 ? place(m, &o[in->count - 1]) : NULL;
 
-	if (o[0].place == INSN_VECTOR || (in->count > 1 && o[1].place == INSN_VECTOR)) {
+	if (o[0].kind == INSN_VECTOR || (in->count > 1 && o[1].kind == INSN_VECTOR)) {
 		compute_vector(m, verb, in);
 	} else if (asmtext_is(verb, "movq")) {
 		*b = *a;

@@ -1,6 +1,6 @@
 /*
- * A growing list of command-line words. The list owns its strings and is
- * always ended by a NULL, so that `v` can be handed to exec.
+ * A growing list of command-line words. The list owns its strings. A NULL follows the last word,
+ * so `v` can be passed to exec.
  */
 #ifndef WRAP_ARGS_ARGS_H
 #define WRAP_ARGS_ARGS_H
@@ -17,18 +17,18 @@ void args_add(struct args *a, const char *word);
 void args_addf(struct args *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void args_add_all(struct args *a, const struct args *more);
 
-/* Takes over a string from malloc. */
+/* Appends `word` without a copy; the list frees it. */
 void args_take(struct args *a, char *word);
 
-/* Removes the words from `from` on. */
+/* Removes and frees the words from index `from` on. */
 void args_truncate(struct args *a, size_t from);
 
 void args_free(struct args *a);
 
-/* Words separated by blanks, as in CC="ccache gcc". */
+/* Appends the words of `text`, which blanks separate, as in CC="ccache gcc". */
 void args_split(struct args *a, const char *text);
 
-/* The list as one line a shell would read back; from malloc. */
+/* Returns the list as one line that a shell reads back as the same words; from malloc. */
 char *args_quote(const struct args *a);
 
 #endif

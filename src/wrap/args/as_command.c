@@ -8,9 +8,9 @@
 static bool has_value(const char *word)
 {
 	static const char *const list[] = {
-		"-o", "-I", "--defsym", "--MD", "-MD", "--debug-prefix-map", "--hash-size", "--itbl",
-		"-t", "--listing-lhs-width", "--listing-lhs-width2", "--listing-rhs-width",
-		"--listing-cont-lines", "--scfi",
+		"-o", "-I", "--defsym", "--MD", "-MD", "--debug-prefix-map", "--hash-size",
+		"--itbl", "-t", "--listing-lhs-width", "--listing-lhs-width2",
+		"--listing-rhs-width", "--listing-cont-lines", "--scfi",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
@@ -19,7 +19,8 @@ static bool has_value(const char *word)
 	return false;
 }
 
-static bool is_foreign(const char *word)
+/* Options for another syntax or word size, and those that only ask for information. */
+static bool is_unsupported(const char *word)
 {
 	static const char *const list[] = {
 		"--", "--32", "--x32", "--version", "-version", "--help", "--target-help",
@@ -32,13 +33,13 @@ static bool is_foreign(const char *word)
 	return false;
 }
 
-static void add_input(struct command *c, const char *path)
+static void add_input(struct as_command *c, const char *path)
 {
 	c->inputs = xgrow(c->inputs, c->count, &c->room, sizeof(*c->inputs));
-	c->inputs[c->count++] = (struct input){ .path = path, .fd = -1 };
+	c->inputs[c->count++] = (struct as_input){ .path = path, .fd = -1 };
 }
 
-void command_read(const struct args *in, struct command *c)
+void as_command_read(const struct args *in, struct as_command *c)
 {
 	for (size_t i = 0; i < in->count; i++) {
 		const char *word = in->v[i];
@@ -47,7 +48,7 @@ void command_read(const struct args *in, struct command *c)
 			add_input(c, word);
 			continue;
 		}
-		c->foreign |= is_foreign(word);
+		c->unsupported |= is_unsupported(word);
 		args_add(&c->words, word);
 		if (has_value(word) && i + 1 < in->count)
 			args_add(&c->words, in->v[++i]);

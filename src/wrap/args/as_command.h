@@ -1,5 +1,5 @@
 /*
- * The command line of GNU as: which of its words are inputs.
+ * Splits a command line of GNU as into options and input files.
  */
 #ifndef WRAP_ARGS_AS_COMMAND_H
 #define WRAP_ARGS_AS_COMMAND_H
@@ -9,21 +9,24 @@
 
 #include "wrap/args/args.h"
 
-struct input {
+struct as_input {
 	const char *path;	/* "-": standard input */
-	const char *text;	/* mapped; NULL: to be read */
-	size_t size;
-	int fd;
+	const char *text;	/* content in memory; NULL: still to be read from `fd` */
+	size_t size;		/* bytes of text */
+	int fd;			/* -1: not open yet */
 };
 
-struct command {
-	struct args words;	/* options, without inputs once they are known */
-	struct input *inputs;
-	size_t count, room;
-	bool foreign;		/* other syntax or word size, only a question, or unclear */
+struct as_command {
+	struct args words;	/* options with their values, without inputs */
+	struct as_input *inputs;	/* at least one */
+	size_t count, room;	/* of inputs */
+	bool unsupported;	/* there is an option that only GNU as supports */
 };
 
-/* The words without argv[0] and without response files. `c` is all zero, and nothing of it is freed. */
-void command_read(const struct args *in, struct command *c);
+/*
+ * Reads the words after argv[0], with response files expanded, into `c`, which is all zero.
+ * Memory of `c` lives until the process ends.
+ */
+void as_command_read(const struct args *in, struct as_command *c);
 
 #endif

@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-/* Pairs of names; the longer ones first, since "cc" is part of "gcc". */
+/* Pairs of C compiler and C++ compiler. */
 static const char *const names[][2] = {
 	{ "clang", "clang++" },
 	{ "gcc", "g++" },
@@ -27,7 +27,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Where `name` begins in `base` as a word of its own, or NULL: "cc" is not in "ccache". */
+/* Returns where `name` stands in `base` as a word of its own, or NULL: "ccache" has no "cc". */
 static const char *find_name(const char *base, const char *name)
 {
 	size_t size = strlen(name);
@@ -39,8 +39,8 @@ static const char *find_name(const char *base, const char *name)
 	return NULL;
 }
 
-/* Adds `word`, a C compiler's name made a C++ one's or the other way round. */
-static bool add_twin(const char *word, bool cxx, struct args *out)
+/* Adds the C++ compiler that belongs to the C compiler `word`, or the other way round. */
+static bool add_counterpart(const char *word, bool cxx, struct args *out)
 {
 	const char *base = base_name(word);
 
@@ -57,14 +57,15 @@ static bool add_twin(const char *word, bool cxx, struct args *out)
 	return false;
 }
 
-static bool add_twin_command(const char *text, bool cxx, struct args *out)
+/* Adds the command `text` with its compiler replaced; adds nothing if it names no known one. */
+static bool add_counterpart_command(const char *text, bool cxx, struct args *out)
 {
 	struct args words = { 0 };
 	bool renamed = false;
 
 	args_split(&words, text);
 	for (size_t i = 0; i < words.count; i++) {
-		if (!renamed && words.v[i][0] != '-' && add_twin(words.v[i], cxx, out))
+		if (!renamed && words.v[i][0] != '-' && add_counterpart(words.v[i], cxx, out))
 			renamed = true;
 		else
 			args_add(out, words.v[i]);
@@ -83,7 +84,7 @@ void compiler_command(const char *cc, const char *cxx_value, bool cxx, struct ar
 	if (mine)
 		args_split(out, mine);
 	else if (other)
-		add_twin_command(other, cxx, out);
+		add_counterpart_command(other, cxx, out);
 	if (out->count == 0)
 		args_add(out, cxx ? "g++" : "gcc");
 }
@@ -103,7 +104,10 @@ enum compiler_kind compiler_kind(const struct args *command)
 	return COMPILER_UNKNOWN;
 }
 
-/* What the command prints, cut at the room; -1 if it cannot run or fails. */
+/*
+ * Runs the command with --version and stores the first room - 1 bytes of its output in `text`.
+ * Returns -1 if it cannot be run (errno says why) or fails (errno is 0).
+ */
 static int run_version(const struct args *command, char *text, size_t room)
 {
 	struct args argv = { 0 };
@@ -128,7 +132,7 @@ static int run_version(const struct args *command, char *text, size_t room)
 		char rest[512];
 		ssize_t got;
 
-		/* Read to the end, or the compiler dies of SIGPIPE. */
+		/* Read all output, or SIGPIPE would kill the compiler. */
 		do {
 			bool full = used + 1 >= room;
 
@@ -163,7 +167,7 @@ int compiler_ask(const struct args *command, enum compiler_kind *kind, struct er
 	return 0;
 }
 
-/* The path if something is there, else NULL. */
+/* Returns folder/name from malloc if access() allows `mode`, else NULL. */
 static char *existing(const char *folder, const char *name, int mode)
 {
 	char *path = xasprintf("%s/%s", folder, name);
@@ -174,7 +178,8 @@ static char *existing(const char *folder, const char *name, int mode)
 	return NULL;
 }
 
-static bool take_home(const char *root, const char *sub, struct compiler_home *out)
+/* Fills *out if root/sub holds the runtime, else returns false. */
+static bool set_home(const char *root, const char *sub, struct compiler_home *out)
 {
 	char *runtime, *lib, *as = NULL;
 
@@ -188,7 +193,7 @@ static bool take_home(const char *root, const char *sub, struct compiler_home *o
 	}
 	free(runtime);
 	out->lib = lib;
-	if (strcmp(sub, "lib") == 0) {	/* the build tree */
+	if (strcmp(sub, "lib") == 0) {	/* a build tree, else an installation */
 		out->libexec = existing(root, "libexec", X_OK);
 		out->include = existing(root, "include", X_OK);
 	} else {
@@ -220,11 +225,11 @@ int compiler_find_home(const char *home, struct compiler_home *out, struct err *
 			return err_set(err, "cannot find snarl's files: /proc/self/exe: %s; "
 				       "set SNARL_HOME", strerror(errno));
 		path[size] = '\0';
-		for (int up = 0; up < 2; up++)	/* …/bin/snarl-cc */
+		for (int up = 0; up < 2; up++)	/* from ROOT/bin/snarl-cc to ROOT */
 			if (strrchr(path, '/'))
 				*strrchr(path, '/') = '\0';
 	}
-	if (!take_home(path, "lib", out) && !take_home(path, "lib/snarl", out))
+	if (!set_home(path, "lib", out) && !set_home(path, "lib/snarl", out))
 		return err_set(err, "no libsnarlrt.a under '%s/lib' or '%s/lib/snarl'; "
 			       "build or install snarl, or set SNARL_HOME", path, path);
 	return 0;

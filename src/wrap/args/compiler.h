@@ -1,5 +1,5 @@
 /*
- * Which compiler is wrapped, and where snarl's own files are.
+ * Finds the compiler that snarl-cc wraps, its kind, and the folders of snarl's own files.
  */
 #ifndef WRAP_ARGS_COMPILER_H
 #define WRAP_ARGS_COMPILER_H
@@ -10,34 +10,38 @@
 #include "wrap/args/args.h"
 
 enum compiler_kind {
-	COMPILER_UNKNOWN,	/* the name does not tell */
+	COMPILER_UNKNOWN,	/* the name says neither gcc nor clang */
 	COMPILER_GCC,
 	COMPILER_CLANG,
 };
 
 /*
- * The words of the compiler's command, from the values of SNARL_CC and
- * SNARL_CXX (NULL if not set). If only the other one is set, the name is
- * derived from it: clang-19 gives clang++-19. Pure.
+ * Appends the words of the compiler's command to `out`, from the values of SNARL_CC and SNARL_CXX
+ * (NULL if not set). If only the other language's variable is set, the name is derived from it:
+ * SNARL_CC=clang-19 gives clang++-19 for C++. Pure.
  */
 void compiler_command(const char *cc, const char *cxx_value, bool cxx, struct args *out);
 
-/* Judges by the names in the command. Pure. */
+/* Recognises the compiler by the names in the command. Pure. */
 enum compiler_kind compiler_kind(const struct args *command);
 
-/* Asks the compiler itself; a process, so only when the name does not tell. */
+/*
+ * Recognises the compiler by its output for --version. Call it only if compiler_kind() does not
+ * know, because it costs a process.
+ */
 int compiler_ask(const struct args *command, enum compiler_kind *kind, struct err *err);
 
-/* Folders without a slash at the end. */
+/* Folders of snarl, from malloc, without a slash at the end. */
 struct compiler_home {
-	char *lib;		/* libsnarlrt.a and what belongs to it */
-	char *libexec;		/* the inlining assembler; NULL: not there */
-	char *include;		/* snarl.h; NULL: not there */
+	char *lib;		/* runtime libraries, specs file, symbol lists */
+	char *libexec;		/* the assembler `as`; NULL: it is missing */
+	char *include;		/* snarl.h; NULL: it is missing */
 };
 
 /*
- * Finds snarl's files beside the running executable, or under `home`
- * (SNARL_HOME) if not NULL: build tree or installation.
+ * Finds snarl's files in `home` (the value of SNARL_HOME), or relative to the running executable
+ * if `home` is NULL or empty. The folder is a build tree or an installation. compiler_home_free in
+ * either case.
  */
 int compiler_find_home(const char *home, struct compiler_home *out, struct err *err);
 

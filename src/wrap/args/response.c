@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-#define RESPONSE_FILES 2000	/* more than that is a file that names itself */
+#define MAX_RESPONSE_FILES 2000	/* with more, a file probably names itself */
 
 static bool is_space(char c)
 {
@@ -46,7 +46,7 @@ void response_parse(const char *text, size_t size, struct args *out)
 	free(word);
 }
 
-/* The whole file from malloc; NULL if it is not a readable file. */
+/* Returns the file's content from malloc, or NULL if it cannot be read. */
 static char *read_file(const char *path, size_t *size)
 {
 	size_t room = 1 << 14, used = 0;
@@ -75,6 +75,7 @@ static char *read_file(const char *path, size_t *size)
 	return text;
 }
 
+/* *files: response files read so far. */
 static int expand(char *const *words, size_t count, struct args *out, unsigned *files,
 		  struct err *err)
 {
@@ -90,7 +91,7 @@ static int expand(char *const *words, size_t count, struct args *out, unsigned *
 			args_add(out, words[i]);
 			continue;
 		}
-		if (++*files > RESPONSE_FILES) {
+		if (++*files > MAX_RESPONSE_FILES) {
 			free(text);
 			return err_set(err, "too many response files: does '%s' name itself?",
 				       words[i]);

@@ -1,18 +1,19 @@
 /*
- * How libtsan is kept out. The drivers link it wherever they see
- * -fsanitize=thread, so they must not see it: the option goes straight to the
- * compiler proper, with -Xclang for clang and with a specs file for gcc (which
- * its link-time optimiser reads too). Compiling and linking in one command,
- * -static and other sanitizers then behave as they always do. Options that
- * suppress the link (-fno-sanitize-link-runtime, a libtsan of our own under
- * -B) lose the runtime of -fsanitize=undefined or fail with -static.
+ * Rewrites the command line: adds instrumentation, snarl's assembler and snarl's runtime.
  *
- * clang goes in two steps where it can: our assembler gets LLVM's code in place of
- * assembly, inlines the hooks and calls clang again for the rest (ir.h). The driver does not
- * know, so files, dependencies and linking are as they always are.
+ * Keeping libtsan out: the drivers gcc and clang link libtsan whenever they see -fsanitize=thread,
+ * so the option bypasses them. -Xclang passes it to clang's compiler proper; for gcc, a specs file
+ * passes it to cc1 and to the link-time optimiser. Compiling and linking in one command, -static
+ * and other sanitizers then work as without snarl. Alternatives fail: -fno-sanitize-link-runtime
+ * drops the runtime of -fsanitize=undefined too, and an own libtsan under -B fails with -static.
  *
- * Linker inputs are given with -Xlinker: unlike file names they are not
- * subject to -x, unlike -Wl they may contain commas.
+ * Two steps of clang: where possible, clang stops at LLVM IR and passes that to our assembler
+ * instead of assembly. The assembler inlines the hooks (wrap/hooks/inline_ir.h) and calls clang
+ * again to compile the IR. The driver does not notice, so output files, dependency files and
+ * linking stay the same.
+ *
+ * Linker inputs are passed with -Xlinker. Unlike file names they are not subject to -x, and unlike
+ * arguments of -Wl they may contain commas.
  */
 #include "wrap/args/rewrite.h"
 
@@ -34,8 +35,9 @@ static void add_linker(struct args *a, const char *word)
 }
 
 /*
- * A read followed by a write of the same place stays a read: atomicity needs both. clang's pass has no hooks for more than
- * 16 bytes and passes over such accesses without a word, so the vectoriser must not make any.
+ * A read before a write of the same location keeps its hook, because the atomicity analysis needs
+ * both. clang's pass has no hooks for accesses of more than 16 bytes and skips them silently, so
+ * the vectoriser must not make any.
  */
 void rewrite_clang_instrumentation(const struct scan *s, struct args *out)
 {
@@ -51,17 +53,20 @@ void rewrite_clang_instrumentation(const struct scan *s, struct args *out)
 		add_xclang(out, s->ignorelists.v[i]);
 }
 
-/* The options go through the environment, where a word has at most 128 KB. */
+/*
+ * The options of the second step go through an environment variable. Linux limits one to 128 KB;
+ * options of up to 32 KB fit, also with each character quoted.
+ */
 static bool goes_in_two_steps(const struct scan *s, const struct rewrite_config *config)
 {
 	size_t size = 0;
 
 	for (size_t i = 0; i < s->options.count; i++)
 		size += strlen(s->options.v[i]) + 1;
-	return config->two_steps && s->only_objects && !s->production && size < 32u << 10;
+	return config->two_steps && s->only_c_objects && !s->production && size < 32u << 10;
 }
 
-/* Before the user's words, so that theirs win. */
+/* These words come before the user's, so that the user's win. */
 static void add_compile_head(struct args *a, const struct scan *s,
 			     const struct rewrite_config *config, bool inlining)
 {
@@ -87,12 +92,12 @@ static void add_compile_head(struct args *a, const struct scan *s,
 	}
 }
 
-/* The user's options again: many of them matter to the very end. */
+/* The second step gets the user's options again, as many of them affect code generation. */
 static void add_codegen(struct args *a, const struct scan *s)
 {
 	args_add_all(a, &s->options);
 	args_add(a, "-fintegrated-as");
-	args_add(a, "-mno-relax-all");	/* the runtime knows the code by its bytes */
+	args_add(a, "-mno-relax-all");	/* the runtime finds inlined hooks by their bytes */
 	args_add(a, "-Wno-unused-command-line-argument");
 	add_xclang(a, "-disable-llvm-passes");
 	args_add(a, "-c");
@@ -100,7 +105,7 @@ static void add_codegen(struct args *a, const struct scan *s)
 	args_add(a, "ir");
 }
 
-/* The runtime comes before the user's libraries and libc, whose functions it replaces. */
+/* The runtime comes before the user's libraries and libc, whose functions it interposes. */
 static void add_link_head(struct args *a, const struct scan *s, const char *lib)
 {
 	add_linker(a, "-u");
@@ -119,7 +124,7 @@ static void add_link_tail(struct args *a, const struct scan *s, const char *lib)
 	}
 	args_add(a, "-lpthread");
 	args_add(a, "-ldl");
-	if (s->bare) {
+	if (s->no_libc) {
 		args_add(a, "-Wl,--start-group");
 		args_add(a, "-lc");
 		args_add(a, "-lgcc");
@@ -141,23 +146,28 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	bool gcc = config->kind == COMPILER_GCC;
 	bool dual = s->production && !s->no_instrument;
 	bool inlining = home->libexec && (dual || (!config->no_inline && !s->no_inline)) &&
-			!(s->own_assembler && !gcc) && !s->no_instrument;
+			!(s->integrated_as && !gcc) && !s->no_instrument;
 	bool executable = s->links && !s->shared && !s->relocatable;
 	struct args *a = &out->words;
 
 	if (executable && s->is_static && strchr(home->lib, ','))
-		return err_set(err, "-static does not work from a folder with a comma in its name: "
-			       "'%s'", home->lib);
-	if (dual && s->compiles && !s->stops_early && (!home->libexec || (s->own_assembler && !gcc)))
-		return err_set(err, home->libexec ? "-fintegrated-as cannot be combined with --production"
-						  : "--production needs snarl's own assembler, which is "
-						    "missing: install snarl again");
+		return err_set(err,
+			       "-static does not work while snarl is in a folder with a comma in "
+			       "its name: move '%s', or link without -static",
+			       home->lib);
+	if (dual && s->compiles && !s->stops_early &&
+	    (!home->libexec || (s->integrated_as && !gcc)))
+		return err_set(err, home->libexec
+					    ? "-fintegrated-as cannot be combined with "
+					      "--production: remove one of them"
+					    : "--production needs snarl's own assembler, which is "
+					      "missing: install snarl again");
 	if (s->compiles)
 		add_compile_head(a, s, config, inlining);
 	out->loops = inlining && !dual && !s->no_loops && !s->intel;
 	if (inlining && !gcc && goes_in_two_steps(s, config))
 		add_codegen(&out->codegen, s);
-	/* Also when linking: gcc's link-time optimiser compiles then. */
+	/* Also for a command that only links: gcc's link-time optimiser then compiles. */
 	if (inlining && gcc)
 		args_addf(a, "-B%s", home->libexec);
 	if (executable)
@@ -170,8 +180,8 @@ static int build(const struct scan *s, const struct rewrite_config *config, stru
 	if (executable)
 		add_link_tail(a, s, home->lib);
 	/*
-	 * The hooks of a shared library are found in the executable, so -z defs
-	 * would fail; this undoes it in GNU ld, gold, lld and mold alike.
+	 * A shared library finds its hooks in the executable, so -z defs would fail to link it.
+	 * This option overrides -z defs in GNU ld, gold, lld and mold.
 	 */
 	if (s->links && s->shared && !s->relocatable)
 		add_linker(a, "--unresolved-symbols=ignore-all");
@@ -191,7 +201,7 @@ int rewrite(const struct args *in, const struct rewrite_config *config, struct r
 	failed = scan_read(in, config->kind == COMPILER_CLANG, &s, err);
 	if (!failed) {
 		out->print = s.print;
-		if (s.information)
+		if (s.only_information)
 			args_add_all(&out->words, &s.words);
 		else
 			failed = build(&s, config, out, err);

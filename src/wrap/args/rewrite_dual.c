@@ -1,12 +1,13 @@
 /*
- * A production build compiles each source twice with the same options: once as always,
- * which also does all that the user asked for (objects, dependencies, warnings), and
- * once, by our assembler, for the instrumented text alone.
+ * Commands of a production build. Each source is compiled twice with the same options. The plain
+ * compilation also does everything else that the user asked for: objects, dependencies, warnings.
+ * The second compilation, which our assembler starts, makes only instrumented assembly
+ * (wrap/dual/second_compile.h).
  *
- * Two things the compilers may know about a function within a file would be wrong of the
- * other version: which registers it leaves alone, and that it does not need the stack
- * aligned. gcc is told not to use them. It also makes the table of lines itself, so that
- * there can be two of them.
+ * Within a file, gcc uses two facts about a function that may differ between its versions: which
+ * registers it preserves, and that it needs no aligned stack. -fno-ipa-ra and
+ * -fno-ipa-stack-alignment forbid that. With -gno-as-loc-support gcc writes the line table itself,
+ * so that the merged assembly can have two.
  */
 #include "wrap/args/rewrite_dual.h"
 
@@ -27,18 +28,21 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
 	return false;
 }
 
-/* How many words of what is to be done only once, or by the linker, begin here. */
-static size_t once_only(const char *word)
+/*
+ * Returns how many words from here on the second compilation does not get: options for outputs
+ * that only the plain compilation makes, and for the linker. 0: `word` is passed on.
+ */
+static size_t words_dropped(const char *word)
 {
 	static const char *const with_value[] = {
-		"-o", "-MF", "-MT", "-MQ", "-MJ", "-aux-info", "-dumpbase", "-dumpbase-ext", "-dumpdir",
-		"--output", "-serialize-diagnostics", "--serialize-diagnostics", "-dependency-file",
-		"-Xlinker", "-T", "-u", "-z", "-e", "-l", "-L",
+		"-o", "-MF", "-MT", "-MQ", "-MJ", "-aux-info", "-dumpbase", "-dumpbase-ext",
+		"-dumpdir", "--output", "-serialize-diagnostics", "--serialize-diagnostics",
+		"-dependency-file", "-Xlinker", "-T", "-u", "-z", "-e", "-l", "-L",
 	};
-	static const char *const alone[] = {
-		"-c", "-S", "--compile", "--assemble", "-pipe", "-v", "-###", "-fstack-usage", "-MD", "-MMD",
-		"-MP", "-MG", "-gsplit-dwarf", "-shared", "-static", "-static-pie", "-rdynamic", "-s", "-r",
-		"--verbose",
+	static const char *const without_value[] = {
+		"-c", "-S", "--compile", "--assemble", "-pipe", "-v", "-###", "-fstack-usage",
+		"-MD", "-MMD", "-MP", "-MG", "-gsplit-dwarf", "-shared", "-static", "-static-pie",
+		"-rdynamic", "-s", "-r", "--verbose",
 	};
 	static const char *const prefixes[] = {
 		"-o", "-save-temps", "--save-temps", "-fdump-", "-fcallgraph-info", "-ftime-trace",
@@ -47,7 +51,7 @@ static size_t once_only(const char *word)
 
 	if (is_one_of(word, with_value, ARRAY_SIZE(with_value)))
 		return 2;
-	if (is_one_of(word, alone, ARRAY_SIZE(alone)))
+	if (is_one_of(word, without_value, ARRAY_SIZE(without_value)))
 		return 1;
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (starts(word, prefixes[i]))
@@ -55,6 +59,7 @@ static size_t once_only(const char *word)
 	return 0;
 }
 
+/* The input that is the word with this index, or NULL. */
 static const struct scan_input *input_at(const struct scan *s, size_t at)
 {
 	for (size_t i = 0; i < s->input_count; i++)
@@ -63,13 +68,13 @@ static const struct scan_input *input_at(const struct scan *s, size_t at)
 	return NULL;
 }
 
-/* Its value might look like one of the above. */
+/* Options whose next word is a value, which could look like one of the options above. */
 static bool takes_value(const char *word)
 {
 	static const char *const list[] = {
 		"-I", "-D", "-U", "-x", "-include", "-imacros", "-iquote", "-isystem", "-idirafter",
-		"-isysroot", "-Xclang", "-mllvm", "-Xassembler", "-Xpreprocessor", "--param", "-include-pch",
-		"-target", "--sysroot", "-B",
+		"-isysroot", "-Xclang", "-mllvm", "-Xassembler", "-Xpreprocessor", "--param",
+		"-include-pch", "-target", "--sysroot", "-B",
 	};
 
 	return is_one_of(word, list, ARRAY_SIZE(list));
@@ -86,10 +91,10 @@ static void add_user(const struct scan *s, struct args *dual)
 				args_addf(dual, "%c%s", REWRITE_SOURCE, word);
 		} else if (i == s->end) {
 			;	/* "--" */
-		} else if (once_only(word)) {
-			i += once_only(word) - 1;
+		} else if (words_dropped(word)) {
+			i += words_dropped(word) - 1;
 		} else if (strcmp(word, "-g3") == 0 || strcmp(word, "-ggdb3") == 0) {
-			args_add(dual, "-g2");	/* macros once will do */
+			args_add(dual, "-g2");	/* the plain version has the macros */
 		} else {
 			args_add(dual, word);
 			if (takes_value(word) && i + 1 < s->words.count)
@@ -105,7 +110,7 @@ static void add_inst_words(const struct scan *s, const struct rewrite_config *co
 
 	if (config->kind == COMPILER_GCC) {
 		args_addf(&words, "-specs=%s/snarl-gcc.specs", config->home->lib);
-		args_add(&words, "-U__SANITIZE_THREAD__");	/* both see the same program */
+		args_add(&words, "-U__SANITIZE_THREAD__");	/* both compile the same program */
 	} else {
 		rewrite_clang_instrumentation(s, &words);
 	}

@@ -1,5 +1,5 @@
 /*
- * The part of rewrite() about production builds.
+ * The part of rewrite() for production builds.
  */
 #ifndef WRAP_ARGS_REWRITE_DUAL_H
 #define WRAP_ARGS_REWRITE_DUAL_H
@@ -7,17 +7,21 @@
 #include "wrap/args/rewrite.h"
 #include "wrap/args/scan_options.h"
 
-/* Adds to the plain command what makes its text fit to be merged, and fills in the other one. */
+/*
+ * Fills `dual` with the arguments of the second compilation. Adds the options to `plain` without
+ * which both assemblies could not be merged.
+ */
 void rewrite_dual(const struct scan *s, const struct rewrite_config *config, struct args *plain,
 		  struct args *dual);
 
 /*
- * An unrolled loop has a hook for each of its copies: more places that the trace has to foretell, and loops
- * that cannot be told at their end. Before the user's words, who may want it otherwise.
+ * An unrolled loop has a hook in each copy of its body. That makes more sites for the trace's
+ * predictor, and loops that cannot run without hooks. The option comes before the user's words, so
+ * -funroll-loops overrides it.
  */
 #define REWRITE_CLANG_ROLLED "-fno-unroll-loops"
 
-/* rewrite.c: what makes clang instrument. */
+/* Appends the options that make clang insert hooks (rewrite.c). */
 void rewrite_clang_instrumentation(const struct scan *s, struct args *out);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Reading a compiler's command line.
+ * Reads a compiler's command line.
  *
- * -fsanitize=thread from the user is what we do anyway. -fno-sanitize=thread
- * and =all do not turn snarl off, since a file left out without a word would
- * hide bugs; --snarl-no-instrument does. Other sanitizers that need the shadow
- * or the interposers for themselves are refused.
+ * -fsanitize=thread from the user is dropped, since snarl-cc instruments anyway. Neither
+ * -fno-sanitize=thread nor -fno-sanitize=all turns instrumentation off: a file that is silently
+ * left out would hide bugs. Only --snarl-no-instrument does. Sanitizers that need shadow memory
+ * or interposers of their own are refused.
  */
 #include "wrap/args/scan_options.h"
 
@@ -40,13 +40,14 @@ static const char *const information[] = {
 	"-dumpmachine", "-dumpspecs", "-cc1", "-cc1as", "-cc1gen-reproducer",
 };
 
-/* They change how debug information looks, not whether there is any. */
+/* Prefixes of options that change the form of debug information, but do not turn it on or off. */
 static const char *const debug_details[] = {
 	"-gz", "-gno-", "-grecord-", "-gstrict-", "-gas-", "-gcolumn-", "-ginline-", "-gvariable-",
 	"-gstatement-", "-ginternal-", "-gpubnames", "-ggnu-pubnames", "-gsimple-template",
 	"-gsplit-dwarf", "-gcc-", "-gembed-", "-gdescribe-", "-gdwarf32", "-gdwarf64", "-gtoggle",
 };
 
+/* Sanitizers that cannot be combined with snarl. */
 static const char *const conflicting[] = {
 	"address", "hwaddress", "memory", "leak", "dataflow", "safe-stack", "realtime", "type",
 	"numerical", "memtag", "memtag-stack", "memtag-heap", "memtag-globals", "pointer-compare",
@@ -55,17 +56,17 @@ static const char *const conflicting[] = {
 
 enum input { INPUT_OBJECT, INPUT_SOURCE, INPUT_HEADER, INPUT_ASSEMBLY };
 
-/* What is needed only while reading. */
+/* State while reading the words. */
 struct reading {
 	struct scan *s;
 	bool clang;
-	const char *language;	/* after -x; NULL: by the file name */
-	bool no_link;		/* -c, -S, -E … */
+	const char *language;	/* value of -x in effect; NULL: the file name decides */
+	bool no_link;		/* -c, -S, -E and others: the command stops before linking */
 	size_t inputs, headers;
 	bool libraries;		/* -lfoo, or -Wl,foo.o: a linker needs no other input */
-	struct args sanitizers;	/* conflicting ones switched on so far */
-	const char *machine;	/* an option that asks for other code than x86-64 */
-	const char *single;	/* an option that a production build cannot have */
+	struct args sanitizers;	/* conflicting ones that are on so far */
+	const char *machine;	/* option or target that asks for code other than x86-64, or NULL */
+	const char *not_production;	/* option that a production build cannot have, or NULL */
 };
 
 static bool starts(const char *word, const char *prefix)
@@ -114,7 +115,7 @@ static enum input input_by_name(const char *path)
 	const char *dot = strrchr(slash ? slash : path, '.');
 
 	if (strcmp(path, "-") == 0)
-		return INPUT_SOURCE;	/* only with -E, where C is meant */
+		return INPUT_SOURCE;	/* without -x the drivers take it with -E only, as C */
 	if (!dot)
 		return INPUT_OBJECT;
 	if (is_one_of(dot + 1, sources, ARRAY_SIZE(sources)))
@@ -126,7 +127,7 @@ static enum input input_by_name(const char *path)
 	return INPUT_OBJECT;
 }
 
-/* C or C++, preprocessed or not. */
+/* Whether the input is C or C++, preprocessed or not. */
 static bool is_c(const char *language, const char *path)
 {
 	static const char *const languages[] = { "c", "c++", "cpp-output", "c++-cpp-output" };
@@ -140,7 +141,7 @@ static bool is_c(const char *language, const char *path)
 	return dot && is_one_of(dot + 1, names, ARRAY_SIZE(names));
 }
 
-/* Nothing more is included. */
+/* Whether the input is preprocessed already, so that it includes no header. */
 static bool is_preprocessed(const char *language, const char *path)
 {
 	static const char *const names[] = { "i", "ii", "mi", "mii", "ll", "bc" };
@@ -163,7 +164,7 @@ static void read_input(struct reading *r, const char *path)
 		.source = input == INPUT_SOURCE && strcmp(path, "-") != 0,
 	};
 	if (input != INPUT_OBJECT && !is_c(r->language, path))
-		r->s->only_objects = false;
+		r->s->only_c_objects = false;
 	if (input == INPUT_HEADER)
 		r->headers++;
 	if (input == INPUT_SOURCE || input == INPUT_HEADER) {
@@ -172,6 +173,7 @@ static void read_input(struct reading *r, const char *path)
 	}
 }
 
+/* One argument of the linker, `size` bytes of `word`. */
 static void read_linker_word(struct scan *s, const char *word, size_t size)
 {
 	static const char *const relocatable[] = { "-r", "-i", "--relocatable", "-relocatable" };
@@ -197,7 +199,7 @@ static void read_linker_list(struct scan *s, const char *list)
 	}
 }
 
-static void forget_sanitizer(struct reading *r, const char *name)
+static void remove_sanitizer(struct reading *r, const char *name)
 {
 	struct args left = { 0 };
 
@@ -208,8 +210,8 @@ static void forget_sanitizer(struct reading *r, const char *name)
 	r->sanitizers = left;
 }
 
-/* -fno-sanitize=all: as if no -fsanitize= had been given so far. */
-static void forget_all_sanitizers(struct reading *r)
+/* -fno-sanitize=all cancels every -fsanitize= before it: removes these words. */
+static void remove_all_sanitizers(struct reading *r)
 {
 	struct args left = { 0 };
 
@@ -224,7 +226,7 @@ static void forget_all_sanitizers(struct reading *r)
 	args_free(&r->sanitizers);
 }
 
-/* Passes on the list without `thread`, which is ours alone to switch. */
+/* Passes the list on without `thread`, which only snarl-cc turns on. */
 static void read_sanitizers(struct reading *r, const char *option, const char *list, bool on)
 {
 	struct args names = { 0 };
@@ -235,12 +237,12 @@ static void read_sanitizers(struct reading *r, const char *option, const char *l
 		if (strcmp(name, "thread") == 0)
 			continue;
 		if (!on && strcmp(name, "all") == 0) {
-			forget_all_sanitizers(r);
+			remove_all_sanitizers(r);
 			continue;
 		}
 		args_add(&names, name);
 		if (!on)
-			forget_sanitizer(r, name);
+			remove_sanitizer(r, name);
 		else if (is_one_of(name, conflicting, ARRAY_SIZE(conflicting)) ||
 			 starts(name, "kernel-"))
 			args_add(&r->sanitizers, name);
@@ -257,8 +259,8 @@ static void read_sanitizers(struct reading *r, const char *option, const char *l
 	free(copy);
 }
 
-/* Options that are changed or taken out; false if the word is to be passed on. */
-static bool read_special(struct reading *r, const char *word)
+/* Handles options of snarl-cc, and those that are changed or dropped. False: pass the word on. */
+static bool read_own_option(struct reading *r, const char *word)
 {
 	struct scan *s = r->s;
 	const char *list = strchr(word, '=');
@@ -281,15 +283,15 @@ static bool read_special(struct reading *r, const char *word)
 			      starts(word, "-fsanitize-blacklist=")))
 		args_add(&s->ignorelists, word);
 	else if (strcmp(word, "-ltsan") == 0)
-		;	/* libtool remembers it; it would be a second runtime */
+		;	/* libtool adds it; libtsan would be a second runtime */
 	else if (r->clang && strcmp(word, "-faddrsig") == 0)
-		;	/* GNU as does not know it; a hint for lld only */
+		;	/* GNU as rejects the directive; it is only a hint for lld */
 	else
 		return false;
 	return true;
 }
 
-/* How far the compiler goes, and what it makes. */
+/* Options that say how far the compiler goes, and what it makes. */
 static void read_stage(struct reading *r, const char *word)
 {
 	static const char *const early[] = {
@@ -305,7 +307,7 @@ static void read_stage(struct reading *r, const char *word)
 
 	if (is_one_of(word, information, ARRAY_SIZE(information)) || starts(word, "--help=") ||
 	    starts(word, "-print-") || starts(word, "--print-") || starts(word, "--autocomplete="))
-		s->information = true;
+		s->only_information = true;
 	else if (is_one_of(word, early, ARRAY_SIZE(early)))
 		s->stops_early = r->no_link = true;
 	else if (is_one_of(word, no_link, ARRAY_SIZE(no_link)))
@@ -318,12 +320,13 @@ static void read_stage(struct reading *r, const char *word)
 		 strcmp(word, "-static-pie") == 0 || strcmp(word, "--static-pie") == 0)
 		s->is_static = true;
 	else if (is_one_of(word, bare, ARRAY_SIZE(bare)))
-		s->bare = true;
+		s->no_libc = true;
 	else if (starts(word, "-Wl,"))
 		read_linker_list(s, word + 4);
 	r->libraries |= starts(word, "-l") || (starts(word, "-Wl,") && word[4] != '-');
 }
 
+/* Options for another processor or word size. */
 static void read_machine(struct reading *r, const char *word)
 {
 	static const char *const others[] = { "-m32", "-mx32", "-m16" };
@@ -335,8 +338,8 @@ static void read_machine(struct reading *r, const char *word)
 		r->machine = NULL;
 }
 
-/* What cannot be compiled twice and merged as text. */
-static void read_single(struct reading *r, const char *word)
+/* Options whose output cannot be merged from two compilations. */
+static void read_not_production(struct reading *r, const char *word)
 {
 	static const char *const list[] = {
 		"--coverage", "-fprofile-arcs", "-ftest-coverage", "-fprofile-generate",
@@ -344,14 +347,15 @@ static void read_single(struct reading *r, const char *word)
 	};
 
 	if (starts(word, "-flto"))
-		r->single = word;
-	else if (strcmp(word, "-fno-lto") == 0 && r->single && starts(r->single, "-flto"))
-		r->single = NULL;
+		r->not_production = word;
+	else if (strcmp(word, "-fno-lto") == 0 && r->not_production &&
+		 starts(r->not_production, "-flto"))
+		r->not_production = NULL;
 	else if (starts_with_one_of(word, list, ARRAY_SIZE(list)))
-		r->single = word;
+		r->not_production = word;
 }
 
-/* What kind of code it makes. */
+/* Options that say what kind of code the compiler makes. */
 static void read_code(struct reading *r, const char *word)
 {
 	static const char *const not_pic[] = {
@@ -367,9 +371,9 @@ static void read_code(struct reading *r, const char *word)
 		s->intel = strcmp(word, "-masm=att") != 0;
 	else if (strcmp(word, "-fintegrated-as") == 0 || strcmp(word, "-integrated-as") == 0 ||
 		 strcmp(word, "-ffat-lto-objects") == 0)
-		s->own_assembler = true;	/* others do not know the section of fat objects */
+		s->integrated_as = true;	/* GNU as has no section for fat LTO */
 	else if (strcmp(word, "-fno-integrated-as") == 0 || strcmp(word, "-no-integrated-as") == 0)
-		s->own_assembler = false;
+		s->integrated_as = false;
 	else if (starts(word, "-g") &&
 		 !starts_with_one_of(word, debug_details, ARRAY_SIZE(debug_details)))
 		s->debug = true;
@@ -379,30 +383,38 @@ static void read_code(struct reading *r, const char *word)
 		r->language = strcmp(word + 2, "none") == 0 ? NULL : word + 2;
 }
 
-/* Other outputs, other steps to the object, or an assembler that is not clang's own. */
-static bool is_detour(const char *word)
+/*
+ * Whether an option rules out two steps of clang: it asks for other outputs, for other steps on the
+ * way to the object, or for an assembler other than clang's.
+ */
+static bool prevents_two_steps(const char *word)
 {
 	static const char *const list[] = {
 		"-S", "--assemble", "-flto", "-fembed-bitcode", "-gsplit-dwarf", "-save-temps",
 		"--save-temps", "-fno-integrated-as", "-no-integrated-as", "-fopenmp-targets",
-		"--offload", "-fmodule", "-emit-", "-fthinlto", "-Wa,", "-MJ", "-gen-cdb-fragment-path",
-		"-serialize-diagnostics", "--serialize-diagnostics", "-ftime-trace", "-fstack-usage",
-		"-fsave-optimization-record", "-foptimization-record", "-mbranches-within-32B", "-malign-branch",
+		"--offload", "-fmodule", "-emit-", "-fthinlto", "-Wa,", "-MJ",
+		"-gen-cdb-fragment-path", "-serialize-diagnostics", "--serialize-diagnostics",
+		"-ftime-trace", "-fstack-usage", "-fsave-optimization-record",
+		"-foptimization-record", "-mbranches-within-32B", "-malign-branch",
 		"-x86-align-branch", "-x86-branches", "-mcmodel=large",
 	};
 
 	return starts_with_one_of(word, list, ARRAY_SIZE(list));
 }
 
-/* `value`: NULL if the option has none of its own. */
+/*
+ * Keeps an option for clang's second step, unless it is about inputs and outputs. `value` is the
+ * next word if it belongs to the option, else NULL.
+ */
 static void keep_option(struct scan *s, const char *word, const char *value)
 {
 	static const char *const about_files[] = {
 		"-o", "--output", "-x", "--language", "-c", "--compile",
 	};
 
-	if (is_detour(word) || strcmp(word, "-Xassembler") == 0 || (value && is_detour(value)))
-		s->only_objects = false;
+	if (prevents_two_steps(word) || strcmp(word, "-Xassembler") == 0 ||
+	    (value && prevents_two_steps(value)))
+		s->only_c_objects = false;
 	if (is_one_of(word, about_files, ARRAY_SIZE(about_files)) || starts(word, "-x") ||
 	    starts(word, "--language=") || starts(word, "--output=") || starts(word, "-o"))
 		return;
@@ -411,6 +423,7 @@ static void keep_option(struct scan *s, const char *word, const char *value)
 		args_add(&s->options, value);
 }
 
+/* An option whose value is the next word. */
 static void read_value(struct reading *r, const char *option, const char *value)
 {
 	if (strcmp(option, "-x") == 0 || strcmp(option, "--language") == 0)
@@ -419,7 +432,8 @@ static void read_value(struct reading *r, const char *option, const char *value)
 		read_linker_word(r->s, value, strlen(value));
 	else if (strcmp(option, "-target") == 0)
 		r->machine = starts(value, "x86_64") ? NULL : value;
-	r->libraries |= strcmp(option, "-l") == 0 || (strcmp(option, "-Xlinker") == 0 && value[0] != '-');
+	r->libraries |=
+		strcmp(option, "-l") == 0 || (strcmp(option, "-Xlinker") == 0 && value[0] != '-');
 }
 
 static void read_words(struct reading *r, const struct args *in)
@@ -436,18 +450,19 @@ static void read_words(struct reading *r, const struct args *in)
 		} else if (strcmp(word, "--") == 0) {
 			only_inputs = true;
 			s->end = s->words.count;
-		} else if (is_one_of(word, with_value, ARRAY_SIZE(with_value)) && i + 1 < in->count) {
+		} else if (is_one_of(word, with_value, ARRAY_SIZE(with_value)) &&
+			   i + 1 < in->count) {
 			read_value(r, word, in->v[i + 1]);
 			keep_option(s, word, in->v[i + 1]);
 			args_add(&s->words, word);
 			word = in->v[++i];
-		} else if (read_special(r, word)) {
+		} else if (read_own_option(r, word)) {
 			continue;
 		} else {
 			read_stage(r, word);
 			read_code(r, word);
 			read_machine(r, word);
-			read_single(r, word);
+			read_not_production(r, word);
 			keep_option(s, word, NULL);
 		}
 		args_add(&s->words, word);
@@ -461,22 +476,26 @@ int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err
 	struct reading r = { .s = s, .clang = clang };
 	int result = 0;
 
-	*s = (struct scan){ .only_objects = true };
+	*s = (struct scan){ .only_c_objects = true };
 	read_words(&r, in);
-	s->only_objects &= s->compiles && !s->stops_early;
+	s->only_c_objects &= s->compiles && !s->stops_early;
 	r.libraries &= r.inputs == 0;
 	s->links = !r.no_link && (r.inputs > r.headers || r.libraries);
-	if ((r.inputs == 0 && !r.libraries) || s->information)
-		s->information = true;
+	if ((r.inputs == 0 && !r.libraries) || s->only_information)
+		s->only_information = true;
 	else if (r.machine && !s->no_instrument)
-		result = err_set(err, "%s: snarl instruments x86-64 code only", r.machine);
+		result = err_set(err, "%s: snarl instruments x86-64 code only; "
+				 "--snarl-no-instrument compiles without it", r.machine);
 	else if (r.sanitizers.count > 0 && !s->no_instrument)
 		result = err_set(err, "-fsanitize=%s cannot be combined with snarl's own "
 				 "instrumentation: remove it, or build without snarl",
 				 r.sanitizers.v[0]);
-	else if (s->production && r.single && !s->no_instrument)
-		result = err_set(err, "%s cannot be combined with --production, which compiles each file "
-				 "twice: remove one of them", r.single);
+	else if (s->production && r.not_production && !s->no_instrument)
+		result =
+			err_set(err,
+				"%s cannot be combined with --production, which compiles each file "
+				"twice: remove one of them",
+				r.not_production);
 	args_free(&r.sanitizers);
 	return result;
 }

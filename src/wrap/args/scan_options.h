@@ -1,6 +1,6 @@
 /*
- * What a compiler's command line asks for, as far as wrapping it depends on
- * that. Unknown options are passed on untouched.
+ * What a compiler's command line asks for, as far as snarl-cc needs to know. Options that it does
+ * not know are passed on unchanged.
  */
 #ifndef WRAP_ARGS_SCAN_OPTIONS_H
 #define WRAP_ARGS_SCAN_OPTIONS_H
@@ -10,44 +10,44 @@
 #include "base/err.h"
 #include "wrap/args/args.h"
 
-/* An input among the words. */
+/* An input file among the words. */
 struct scan_input {
-	size_t at;
-	bool source;		/* something to compile */
+	size_t at;		/* index in scan.words */
+	bool source;		/* it is compiled */
 };
 
 struct scan {
-	struct args words;	/* the user's, without what is ours to say */
+	struct args words;	/* the user's, without options that snarl-cc handles itself */
 	size_t end;		/* index of "--" in words, or their count */
-	struct args options;	/* words but for inputs, their languages and outputs */
-	struct args ignorelists;	/* clang's -fsanitize-ignorelist=…, taken out of words */
+	struct args options;	/* words without inputs, -x, -c and -o */
+	struct args ignorelists;	/* clang's -fsanitize-ignorelist= options, not in words */
 	struct scan_input *inputs;
 	size_t input_count, input_room;
-	bool information;	/* --version and the like: nothing is compiled */
-	bool compiles;		/* a source of C, C++ or the like among the inputs */
-	bool includes;		/* one of them is not preprocessed yet */
-	bool links;		/* up to an executable or library */
+	bool only_information;	/* --version and the like: nothing is compiled */
+	bool compiles;		/* some input is compiled: it is no object and no assembly */
+	bool includes;		/* some input is not preprocessed yet */
+	bool links;		/* the command makes an executable or a library */
 	bool stops_early;	/* -E, -M, -fsyntax-only: no code is made */
-	bool shared;
-	bool relocatable;	/* ld -r */
+	bool shared;		/* -shared */
+	bool relocatable;	/* -r */
 	bool is_static;		/* -static, -static-pie */
-	bool bare;		/* -nostdlib and the like: no libc unless named */
+	bool no_libc;		/* -nostdlib and the like: no libc unless a word names it */
 	bool pic;		/* -fPIC, -fpic; not -fPIE */
-	bool debug;		/* some level of -g chosen, be it none */
+	bool debug;		/* an option chooses a level of -g, also -g0 */
 	bool intel;		/* -masm=intel */
-	bool own_assembler;	/* clang -fintegrated-as asked for */
-	bool only_objects;	/* C and C++ become objects, straight, and nothing else is made */
-	/* Our own options; they are taken out. */
+	bool integrated_as;	/* the user asks for the compiler's own assembler */
+	bool only_c_objects;	/* C and C++ are compiled to objects, with no other output */
+	/* Options of snarl-cc, which are not in words. */
 	bool no_inline;		/* --no-inline, --snarl-no-inline */
 	bool no_loops;		/* --no-loops, --snarl-no-loops */
 	bool no_instrument;	/* --snarl-no-instrument */
-	bool production;	/* --production */
+	bool production;	/* --production, --snarl-production */
 	bool print;		/* --snarl-print */
 };
 
 /*
- * Reads the command line without argv[0] and without response files. Returns
- * -1 if it cannot be instrumented. scan_free in either case.
+ * Reads the command line after argv[0], with response files expanded. Returns -1 with the reason if
+ * the command cannot be instrumented. scan_free in either case.
  */
 int scan_read(const struct args *in, bool clang, struct scan *s, struct err *err);
 

@@ -5,15 +5,15 @@
 
 #include "base/mem.h"
 
-#define DEPTH 16
+#define MAX_PUSHED 16	/* sections on the stack of .pushsection; compilers push one or two */
 
-/* What is needed only while reading. */
+/* State while parsing. */
 struct reading {
 	struct asmtext *t;
-	uint32_t section, before;
-	uint32_t stack[DEPTH];
-	size_t depth;
-	bool user;
+	uint32_t section, before;	/* the current section and, for .previous, the one before */
+	uint32_t stack[MAX_PUSHED];	/* of .pushsection */
+	size_t depth;			/* entries of stack */
+	bool user;			/* in inline assembly */
 };
 
 static bool is_one_of(struct asmtext_word word, const char *const *list, size_t count)
@@ -31,6 +31,7 @@ uint32_t asmtext_find(const struct asmtext *t, struct asmtext_word name)
 	return at ? (uint32_t)*at : 0;
 }
 
+/* Returns the symbol of that name, new if need be. */
 static uint32_t intern(struct asmtext *t, struct asmtext_word name)
 {
 	bool added;
@@ -56,7 +57,7 @@ static uint32_t add_atom(struct asmtext *t, uint32_t section, uint32_t symbol, u
 	return (uint32_t)t->atom_count++;
 }
 
-/* The operand that ends at a comma or a blank, without quotes. */
+/* Takes the first operand from *rest: it ends at a comma or blank, and is returned unquoted. */
 static struct asmtext_word take_operand(struct asmtext_word *rest)
 {
 	const char *end = rest->at + rest->size, *at = rest->at, *from;
@@ -66,13 +67,15 @@ static struct asmtext_word take_operand(struct asmtext_word *rest)
 		at++;
 	quoted = at < end && *at == '"';
 	from = at += quoted;
-	while (at < end && (quoted ? *at != '"' : *at != ',' && *at != ' ' && *at != '\t' && *at != '#'))
+	while (at < end &&
+	       (quoted ? *at != '"' : *at != ',' && *at != ' ' && *at != '\t' && *at != '#'))
 		at++;
 	rest->at = at + (quoted && at < end);
 	rest->size = (uint32_t)(end - rest->at);
 	return (struct asmtext_word){ from, (uint32_t)(at - from) };
 }
 
+/* What follows the verb in the line. */
 static struct asmtext_word operands(struct asmtext_word line, struct asmtext_word verb)
 {
 	const char *from = verb.at + verb.size;
@@ -80,16 +83,17 @@ static struct asmtext_word operands(struct asmtext_word line, struct asmtext_wor
 	return (struct asmtext_word){ from, (uint32_t)(line.at + line.size - from) };
 }
 
+/* Sets the flags that GNU as gives to a section of this name by default. */
 static void flags_by_name(struct asmtext_section *s)
 {
-	static const char *const bare[] = { ".comment", ".note.GNU-stack", ".llvm_addrsig" };
+	static const char *const not_loaded[] = { ".comment", ".note.GNU-stack", ".llvm_addrsig" };
 
 	s->exec = asmtext_starts(s->name, ".text");
 	s->debug = asmtext_starts(s->name, ".debug_");
 	s->write = asmtext_starts(s->name, ".data") || asmtext_starts(s->name, ".bss") ||
 		   asmtext_starts(s->name, ".tdata") || asmtext_starts(s->name, ".tbss") ||
 		   asmtext_starts(s->name, ".init_array") || asmtext_starts(s->name, ".fini_array");
-	s->alloc = !s->debug && !is_one_of(s->name, bare, ARRAY_SIZE(bare));
+	s->alloc = !s->debug && !is_one_of(s->name, not_loaded, ARRAY_SIZE(not_loaded));
 }
 
 static void flags_by_text(struct asmtext_section *s, struct asmtext_word flags)
@@ -100,7 +104,10 @@ static void flags_by_text(struct asmtext_section *s, struct asmtext_word flags)
 	s->debug = !s->alloc && asmtext_starts(s->name, ".debug_");
 }
 
-/* The same name with another group is another section; without flags the last of the name. */
+/*
+ * Returns the section of that name and group, or 0: sections of one name in different groups are
+ * different. A directive without flags names no group and means the last section of the name.
+ */
 static uint32_t find_section(const struct asmtext *t, struct asmtext_word name,
 			     struct asmtext_word group, bool flags)
 {
@@ -111,6 +118,7 @@ static uint32_t find_section(const struct asmtext *t, struct asmtext_word name,
 	return 0;
 }
 
+/* Returns the section that a directive names, new if need be; `rest` is behind the name. */
 static uint32_t enter_section(struct asmtext *t, struct asmtext_word name,
 			      struct asmtext_word rest, struct asmtext_word line)
 {
@@ -127,7 +135,7 @@ static uint32_t enter_section(struct asmtext *t, struct asmtext_word name,
 	found = find_section(t, name, s.group, flags.size > 0);
 	if (found)
 		return found;
-	/* clang writes "" for none; an operand must be there then. */
+	/* Quotes mean that there are flags: clang writes "" for a section with none. */
 	word = (struct asmtext_word){ name.at + name.size, 0 };
 	word.size = (uint32_t)(line.at + line.size - word.at);
 	if (memchr(word.at, '"', word.size) && asmtext_starts(line, "\t.section"))
@@ -145,16 +153,17 @@ static void change_section(struct reading *r, uint32_t to)
 	r->section = to;
 }
 
-/* True if the line is one that changes the section. */
+/* Handles a directive that changes the section; false if the line is none. */
 static bool read_section(struct reading *r, struct asmtext_word verb, struct asmtext_word line)
 {
 	static const char *const plain[] = { ".text", ".data", ".bss" };
 	struct asmtext_word rest = operands(line, verb), name;
 
 	if (is_one_of(verb, plain, ARRAY_SIZE(plain))) {
-		change_section(r, enter_section(r->t, verb, (struct asmtext_word){ verb.at, 0 }, line));
+		change_section(
+			r, enter_section(r->t, verb, (struct asmtext_word){ verb.at, 0 }, line));
 	} else if (asmtext_is(verb, ".section") || asmtext_is(verb, ".pushsection")) {
-		if (asmtext_is(verb, ".pushsection") && r->depth < DEPTH)
+		if (asmtext_is(verb, ".pushsection") && r->depth < MAX_PUSHED)
 			r->stack[r->depth++] = r->section;
 		name = take_operand(&rest);
 		change_section(r, enter_section(r->t, name, rest, line));
@@ -169,8 +178,8 @@ static bool read_section(struct reading *r, struct asmtext_word verb, struct asm
 	return true;
 }
 
-/* Gives the lines that waited in this section to the atom. */
-static void settle_pending(struct asmtext *t, uint32_t section, uint32_t atom)
+/* Assigns the pending lines of the section to the atom that now begins. */
+static void assign_pending(struct asmtext *t, uint32_t section, uint32_t atom)
 {
 	struct asmtext_section *s = &t->sections[section];
 
@@ -191,7 +200,10 @@ static bool digit_at(struct asmtext_word w, size_t i)
 	return i < w.size && w.at[i] >= '0' && w.at[i] <= '9';
 }
 
-/* Tables of exceptions are full of labels; only these begin one. */
+/*
+ * Whether this label begins an exception table. A table has many labels inside, of which none may
+ * begin an atom.
+ */
 static bool begins_table(struct asmtext_word name)
 {
 	return (asmtext_starts(name, ".LLSDA") && (digit_at(name, 6) ||
@@ -199,6 +211,7 @@ static bool begins_table(struct asmtext_word name)
 	       asmtext_starts(name, "GCC_except_table") || asmtext_starts(name, ".Lexception");
 }
 
+/* Whether a label in the section begins an atom, rather than belonging to the open one. */
 static bool begins_atom(const struct asmtext *t, const struct asmtext_section *s,
 			struct asmtext_word name)
 {
@@ -230,7 +243,7 @@ static void read_label(struct reading *r, struct asmtext_word name, struct asmte
 	l->kind = ASMTEXT_LABEL;
 	if (begins_atom(t, s, name)) {
 		s->open = s->last = add_atom(t, r->section, symbol, line);
-		settle_pending(t, r->section, s->open);
+		assign_pending(t, r->section, s->open);
 	}
 	if (s->open) {
 		struct asmtext_atom *a = &t->atoms[s->open];
@@ -245,10 +258,13 @@ static void read_label(struct reading *r, struct asmtext_word name, struct asmte
 	define(t, symbol, ASMTEXT_ATOM, s->open, line);
 }
 
-/* What the line says about symbols besides naming them. True: it says nothing else. */
+/*
+ * Handles directives that declare or define symbols. True: the symbols in this line are no
+ * references.
+ */
 static bool read_declaration(struct reading *r, struct asmtext_word verb, struct asmtext_word line)
 {
-	static const char *const quiet[] = {
+	static const char *const symbol_only[] = {
 		".type", ".size", ".hidden", ".protected", ".internal", ".local", ".loc", ".file",
 		".ident", ".symver", ".addrsig", ".addrsig_sym", ".globl", ".global", ".weak",
 	};
@@ -256,7 +272,8 @@ static bool read_declaration(struct reading *r, struct asmtext_word verb, struct
 	struct asmtext_word rest = operands(line, verb), name;
 	uint32_t at = (uint32_t)t->line_count, symbol;
 
-	if (asmtext_is(verb, ".globl") || asmtext_is(verb, ".global") || asmtext_is(verb, ".weak")) {
+	if (asmtext_is(verb, ".globl") || asmtext_is(verb, ".global") ||
+	    asmtext_is(verb, ".weak")) {
 		symbol = intern(t, take_operand(&rest));
 		t->symbols[symbol].global = true;
 	} else if (asmtext_is(verb, ".comm") || asmtext_is(verb, ".lcomm")) {
@@ -267,11 +284,11 @@ static bool read_declaration(struct reading *r, struct asmtext_word verb, struct
 		define(t, intern(t, name), ASMTEXT_SET, 0, at);
 		return true;
 	}
-	return is_one_of(verb, quiet, ARRAY_SIZE(quiet));
+	return is_one_of(verb, symbol_only, ARRAY_SIZE(symbol_only));
 }
 
-/* In data, these stand before what they are about. */
-static bool stands_before(struct asmtext_word verb)
+/* Directives that, in data sections, stand before the label of the symbol that they are about. */
+static bool precedes_symbol(struct asmtext_word verb)
 {
 	static const char *const list[] = {
 		".align", ".p2align", ".balign", ".type", ".globl", ".global", ".weak", ".hidden",
@@ -281,6 +298,7 @@ static bool stands_before(struct asmtext_word verb)
 	return is_one_of(verb, list, ARRAY_SIZE(list));
 }
 
+/* Adds the references and labels in a line. `jump`: it is a call or jump. */
 static void read_refs(struct asmtext *t, const struct asmtext_line *l, bool jump)
 {
 	const struct asmtext_section *s = &t->sections[l->section];
@@ -293,33 +311,35 @@ static void read_refs(struct asmtext *t, const struct asmtext_line *l, bool jump
 
 		if (label) {
 			if (asmtext_local(word))
-				define(t, intern(t, word), ASMTEXT_ATOM, l->atom, (uint32_t)t->line_count);
+				define(t, intern(t, word), ASMTEXT_ATOM, l->atom,
+				       (uint32_t)t->line_count);
 			else if (l->atom)
-				t->atoms[l->atom].odd = true;
+				t->atoms[l->atom].defines_symbol = true;
 			continue;
 		}
 		symbol = intern(t, word);
-		t->symbols[symbol].taken |= !jump;
+		t->symbols[symbol].address_taken |= !jump;
 		if (!l->atom)
 			continue;
-		t->atoms[l->atom].names_symbols |= !s->exec;
+		t->atoms[l->atom].has_refs |= !s->exec;
 		t->refs = xgrow(t->refs, t->ref_count, &t->ref_room, sizeof(*t->refs));
 		t->refs[t->ref_count++] = (struct asmtext_ref){ l->atom, symbol };
 	}
 }
 
-static void place(struct asmtext *t, struct asmtext_line *l, struct asmtext_word verb)
+/* Assigns the line to the open atom of its section, or makes it pending. */
+static void assign_atom(struct asmtext *t, struct asmtext_line *l, struct asmtext_word verb)
 {
 	struct asmtext_section *s = &t->sections[l->section];
 
 	if (!s->alloc)
 		return;
-	if (!s->exec && s->open && stands_before(verb) &&
+	if (!s->exec && s->open && precedes_symbol(verb) &&
 	    !asmtext_starts(s->name, ".gcc_except_table"))
 		s->open = 0;
 	l->atom = s->open;
 	if (!l->atom && asmtext_is(verb, ".cfi_endproc"))
-		l->atom = s->last;	/* clang puts it behind .size */
+		l->atom = s->last;	/* clang writes it behind .size, which closes the atom */
 	if (!l->atom) {
 		if (s->pending == SIZE_MAX)
 			s->pending = t->line_count;
@@ -335,20 +355,21 @@ static bool has_comment(struct asmtext_word line, const char *text)
 	return memmem(line.at, line.size, text, strlen(text));
 }
 
-/* Text of the programmer begins and ends with such comments. */
+/* Compilers mark the beginning and the end of inline assembly by comments. */
 static void read_comment(struct reading *r, struct asmtext_word line, const char *at)
 {
 	struct asmtext_word comment = { at, (uint32_t)(line.at + line.size - at) };
 
 	if (asmtext_starts(comment, "#APP") || has_comment(comment, "Start of file scope inline"))
 		r->user = true;
-	else if (asmtext_starts(comment, "#NO_APP") || has_comment(comment, "End of file scope inline"))
+	else if (asmtext_starts(comment, "#NO_APP") ||
+		 has_comment(comment, "End of file scope inline"))
 		r->user = false;
 }
 
 static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 {
-	static const char *const strange[] = {
+	static const char *const unsupported[] = {
 		".intel_syntax", ".macro", ".include", ".rept", ".irp", ".subsection", ".altmacro",
 	};
 	struct asmtext *t = r->t;
@@ -364,28 +385,30 @@ static int read_line(struct reading *r, struct asmtext_line *l, struct err *err)
 	if (r->user) {
 		/* gcc puts labels of its own before #NO_APP. */
 		l->kind = ASMTEXT_CODE;
-		if (asmtext_local(verb) && verb.at + verb.size + 1 == end && verb.at[verb.size] == ':')
+		if (asmtext_local(verb) && verb.at + verb.size + 1 == end &&
+		    verb.at[verb.size] == ':')
 			l->kind = ASMTEXT_LABEL;
-		place(t, l, verb);
+		assign_atom(t, l, verb);
 		read_refs(t, l, false);
 		return 0;
 	}
-	if (is_one_of(verb, strange, ARRAY_SIZE(strange)))
-		return err_set(err, "'%.*s' in the compiler's assembly", (int)verb.size, verb.at);
+	if (is_one_of(verb, unsupported, ARRAY_SIZE(unsupported)))
+		return err_set(err, "the compiler's assembly has '%.*s', which snarl does not read",
+			       (int)verb.size, verb.at);
 	if (verb.at + verb.size < end && verb.at[verb.size] == ':') {
 		read_label(r, verb, l);
 	} else if (read_section(r, verb, l->text)) {
 		l->kind = ASMTEXT_SECTION;
 	} else {
 		l->kind = verb.at[0] == '.' ? ASMTEXT_DIRECTIVE : ASMTEXT_CODE;
-		place(t, l, verb);
+		assign_atom(t, l, verb);
 		if (!read_declaration(r, verb, l->text) && t->sections[l->section].alloc)
 			read_refs(t, l, asmtext_starts(verb, "call") || verb.at[0] == 'j');
 	}
 	return 0;
 }
 
-/* One empty entry each, so that 0 is nobody. */
+/* Adds an empty section, symbol and atom, so that index 0 means "none". */
 static void begin(struct asmtext *t)
 {
 	t->sections = xgrow(NULL, 0, &t->section_room, sizeof(*t->sections));

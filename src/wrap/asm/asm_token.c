@@ -1,5 +1,5 @@
 /*
- * The words of a line of assembly.
+ * Splits a line of assembly into words, and compares words.
  */
 #include <string.h>
 
@@ -27,10 +27,11 @@ bool asmtext_local(struct asmtext_word name)
 	return name.size >= 2 && name.at[0] == '.' && name.at[1] == 'L';
 }
 
+/* Whether a symbol, mnemonic or directive can begin with `c`. */
 static bool is_first(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == '$' ||
-	       (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+	       c == '$' || (unsigned char)c >= 0x80;
 }
 
 static bool is_part(char c)
@@ -60,12 +61,12 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* Words that stand before a mnemonic. */
+/* Whether the word is a prefix of an instruction, which its mnemonic follows. */
 static bool is_prefix(struct asmtext_word w)
 {
 	static const char *const list[] = {
-		"lock", "rep", "repe", "repz", "repne", "repnz", "notrack", "bnd", "data16", "xacquire",
-		"xrelease",
+		"lock", "rep", "repe", "repz", "repne", "repnz", "notrack", "bnd", "data16",
+		"xacquire", "xrelease",
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
@@ -74,7 +75,10 @@ static bool is_prefix(struct asmtext_word w)
 	return false;
 }
 
-/* From the start of a statement to behind its verb; a label there is *word instead. */
+/*
+ * Skips the mnemonic or directive at the start of a statement. If a label is there instead, returns
+ * its colon and sets *word to it.
+ */
 static const char *skip_verb(const char *at, const char *end, struct asmtext_word *word)
 {
 	for (;;) {
@@ -104,7 +108,7 @@ bool asmtext_next(struct asmtext_word line, const char **at, struct asmtext_word
 		*word = (struct asmtext_word){ p, 0 };
 		p = skip_verb(p, end, word);
 		if (word->size) {
-			*at = p + 1;	/* behind the colon: a new statement */
+			*at = p + 1;	/* behind the colon, where a new statement begins */
 			*label = true;
 			return true;
 		}
@@ -128,13 +132,13 @@ bool asmtext_next(struct asmtext_word line, const char **at, struct asmtext_word
 		} else if (*p == '%' || *p == '@' || (*p >= '0' && *p <= '9')) {
 			p = skip_part(p + 1, end);
 		} else if (*p == '$' && !(p + 1 < end && p[1] >= '0' && p[1] <= '9')) {
-			p++;	/* $symbol: an immediate */
+			p++;	/* the $ of an immediate $symbol */
 		} else if (is_first(*p)) {
 			*word = (struct asmtext_word){ p, 0 };
 			p = skip_part(p, end);
 			word->size = (uint32_t)(p - word->at);
 			if (word->size == 1 && word->at[0] == '.')
-				continue;	/* here */
+				continue;	/* "." is the current address */
 			*at = p;
 			return true;
 		} else {

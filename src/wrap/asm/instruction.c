@@ -6,13 +6,14 @@
 #include "base/mem.h"
 
 #define ALL INSN_ALL_FLAGS
-#define MAYBE 0x80	/* a count of 0 changes nothing, or some are undefined */
+#define MAYBE 0x80	/* flags may change: a shift by 0 keeps them, a division undefines them */
 
-/* What a name says; those with `sized` may have one of the letters b, w, l, q at the end. */
+/* A mnemonic. */
 struct name {
 	const char *text;
-	uint8_t kind, sets;
-	bool sized;
+	uint8_t kind;		/* enum insn_kind */
+	uint8_t sets;		/* flags, or MAYBE */
+	bool sized;		/* a suffix b, w, l or q may follow */
 };
 
 static const struct name names[] = {
@@ -37,7 +38,7 @@ static const struct name names[] = {
 	{ "rol", INSN_CHANGE, MAYBE, true },
 	{ "ror", INSN_CHANGE, MAYBE, true },
 	{ "bswap", INSN_CHANGE, 0, true },
-	{ "imul", INSN_CHANGE, ALL, true },	/* with one operand it is wide */
+	{ "imul", INSN_CHANGE, ALL, true },	/* INSN_WIDE with one operand */
 	{ "mul", INSN_WIDE, ALL, true },
 	{ "div", INSN_WIDE, MAYBE, true },
 	{ "idiv", INSN_WIDE, MAYBE, true },
@@ -73,8 +74,8 @@ static const struct name names[] = {
 };
 
 static const char *const conditions[] = {
-	"o", "no", "b", "c", "nae", "ae", "nb", "nc", "e", "z", "ne", "nz", "be", "na", "a", "nbe", "s",
-	"ns", "p", "pe", "np", "po", "l", "nge", "ge", "nl", "le", "ng", "g", "nle",
+	"o", "no", "b", "c", "nae", "ae", "nb", "nc", "e", "z", "ne", "nz", "be", "na", "a", "nbe",
+	"s", "ns", "p", "pe", "np", "po", "l", "nge", "ge", "nl", "le", "ng", "g", "nle",
 };
 
 static bool is_condition(struct asmtext_word w)
@@ -87,15 +88,18 @@ static bool is_condition(struct asmtext_word w)
 
 static bool needs_carry(struct asmtext_word condition)
 {
-	return memchr(condition.at, 'b', condition.size) || memchr(condition.at, 'a', condition.size) ||
+	return memchr(condition.at, 'b', condition.size) ||
+	       memchr(condition.at, 'a', condition.size) ||
 	       memchr(condition.at, 'c', condition.size);
 }
 
+/* The word without its first `skip` bytes. */
 static struct asmtext_word behind(struct asmtext_word w, uint32_t skip)
 {
 	return (struct asmtext_word){ w.at + skip, w.size - skip };
 }
 
+/* Bytes that the suffix of a mnemonic stands for; 0: it is no suffix. */
 static unsigned suffix_size(char c)
 {
 	switch (c) {
@@ -111,7 +115,7 @@ static unsigned suffix_size(char c)
 	return 0;
 }
 
-/* r8 … r15 with b, w, d or nothing behind. */
+/* Reads r8 to r15, each with suffix b, w, d or none. */
 static bool read_new_register(struct asmtext_word w, struct insn_operand *o)
 {
 	unsigned number = 0;
@@ -119,7 +123,8 @@ static bool read_new_register(struct asmtext_word w, struct insn_operand *o)
 
 	while (at < w.size && at < 3 && w.at[at] >= '0' && w.at[at] <= '9')
 		number = number * 10 + (unsigned)(w.at[at++] - '0');
-	if (w.at[0] != 'r' || at == 1 || w.at[1] == '0' || number < 8 || number > 15 || w.size > at + 1)
+	if (w.at[0] != 'r' || at == 1 || w.at[1] == '0' || number < 8 || number > 15 ||
+	    w.size > at + 1)
 		return false;
 	o->reg = (uint8_t)number;
 	o->size = 8;
@@ -142,7 +147,8 @@ static bool read_general(struct asmtext_word w, struct insn_operand *o)
 		bool longer = w.size == 3 && (w.at[0] == 'r' || w.at[0] == 'e') &&
 			      asmtext_is(behind(w, 1), wide[i]);
 
-		if (!word && !longer && !asmtext_is(w, low[i]) && !(i < 4 && asmtext_is(w, high[i])))
+		if (!word && !longer && !asmtext_is(w, low[i]) &&
+		    !(i < 4 && asmtext_is(w, high[i])))
 			continue;
 		o->reg = i;
 		o->size = word ? 2 : !longer ? 1 : w.at[0] == 'r' ? 8 : 4;
@@ -151,29 +157,30 @@ static bool read_general(struct asmtext_word w, struct insn_operand *o)
 	return w.size >= 2 && read_new_register(w, o);
 }
 
-/* `w` without the %. */
+/* Reads a register's name, without the %. */
 static bool read_register(struct asmtext_word w, struct insn_operand *o)
 {
 	if (asmtext_starts(w, "xmm") || asmtext_starts(w, "ymm") || asmtext_starts(w, "zmm")) {
-		o->place = INSN_VECTOR;
+		o->kind = INSN_VECTOR;
 		o->size = w.at[0] == 'x' ? 16 : w.at[0] == 'y' ? 32 : 64;
-		/* {%k1} and the like come behind the number. */
+		/* An AVX-512 mask such as {%k1} would follow the number. */
 		if (w.size < 4 || w.size > 5 || w.at[w.size - 1] > '9')
 			return false;
-		o->reg = (uint8_t)(w.at[w.size - 1] - '0' + (w.size == 5 ? 10 * (w.at[3] - '0') : 0));
+		o->reg = (uint8_t)(w.at[w.size - 1] - '0' +
+				   (w.size == 5 ? 10 * (w.at[3] - '0') : 0));
 		return true;
 	}
-	o->place = INSN_REGISTER;
+	o->kind = INSN_REGISTER;
 	return read_general(w, o);
 }
 
 static bool is_number_part(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == 'x' ||
-	       c == 'X';
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') ||
+	       c == 'x' || c == 'X';
 }
 
-/* One number of at most 64 bits at the start of *w, which it is taken from. */
+/* Takes a number of at most 64 bits from the start of *w. */
 static bool take_number(struct asmtext_word *w, int64_t *value)
 {
 	char text[24];
@@ -196,7 +203,7 @@ static bool begins_number(struct asmtext_word w)
 	return w.size && ((w.at[0] >= '0' && w.at[0] <= '9') || w.at[0] == '-');
 }
 
-/* symbol[@GOTPCREL] at the start of *w, which it is taken from. */
+/* Takes symbol or symbol@GOTPCREL from the start of *w. */
 static void take_symbol(struct asmtext_word *w, struct insn_operand *o)
 {
 	uint32_t size = 0;
@@ -207,12 +214,12 @@ static void take_symbol(struct asmtext_word *w, struct insn_operand *o)
 	*w = behind(*w, size);
 	if (w->size && w->at[0] == '@') {
 		o->got = asmtext_is(*w, "@GOTPCREL") && o->number == 0;
-		o->opaque = !o->got;	/* of a thread, or of the linker's making */
+		o->opaque = !o->got;	/* such as @tpoff: a value that the linker makes */
 		*w = behind(*w, w->size);
 	}
 }
 
-/* A symbol and numbers, in any order, all of `w`: gcc writes 8+symbol, clang symbol+8. */
+/* Reads a sum of one symbol and numbers: gcc writes 8+symbol, clang symbol+8. */
 static bool read_value(struct asmtext_word w, struct insn_operand *o)
 {
 	int64_t number;
@@ -244,7 +251,7 @@ static struct asmtext_word trim(struct asmtext_word w)
 	return w;
 }
 
-/* The part up to a comma; *rest is what is behind it. */
+/* Takes the part up to a comma from *rest, with the comma. */
 static struct asmtext_word take_part(struct asmtext_word *rest)
 {
 	const char *comma = memchr(rest->at, ',', rest->size);
@@ -256,6 +263,7 @@ static struct asmtext_word take_part(struct asmtext_word *rest)
 	return trim(part);
 }
 
+/* Reads base or index of an address; an empty word leaves *reg alone. */
 static bool read_address_register(struct asmtext_word w, uint8_t *reg)
 {
 	struct insn_operand o = { 0 };
@@ -266,7 +274,8 @@ static bool read_address_register(struct asmtext_word w, uint8_t *reg)
 		*reg = INSN_RIP;
 		return true;
 	}
-	if (w.at[0] != '%' || !read_register(behind(w, 1), &o) || o.place != INSN_REGISTER || o.size != 8)
+	if (w.at[0] != '%' || !read_register(behind(w, 1), &o) || o.kind != INSN_REGISTER ||
+	    o.size != 8)
 		return false;
 	*reg = o.reg;
 	return true;
@@ -277,7 +286,7 @@ static bool read_memory(struct asmtext_word w, struct insn_operand *o)
 	const char *open = memchr(w.at, '(', w.size);
 	struct asmtext_word inner, scale;
 
-	o->place = INSN_MEMORY;
+	o->kind = INSN_MEMORY;
 	o->reg = o->index = INSN_NONE;
 	o->scale = 1;
 	if (w.at[0] == '%') {
@@ -310,7 +319,7 @@ static bool read_operand(struct asmtext_word w, struct insn_operand *o)
 	if (w.size == 0)
 		return false;
 	if (w.at[0] == '$') {
-		o->place = INSN_IMMEDIATE;
+		o->kind = INSN_IMMEDIATE;
 		return w.size > 1 && read_value(behind(w, 1), o);
 	}
 	if (w.at[0] == '%' && !memchr(w.at, ':', w.size))
@@ -318,7 +327,7 @@ static bool read_operand(struct asmtext_word w, struct insn_operand *o)
 	return read_memory(w, o);
 }
 
-/* Operands end at a comma outside of parentheses. */
+/* Splits the operands at commas outside of parentheses. */
 static bool read_operands(struct asmtext_word rest, struct insn *in)
 {
 	while (rest.size) {
@@ -327,7 +336,8 @@ static bool read_operands(struct asmtext_word rest, struct insn *in)
 		for (; at < rest.size && (depth > 0 || rest.at[at] != ','); at++)
 			depth += (rest.at[at] == '(') - (uint32_t)(rest.at[at] == ')');
 		if (in->count == ARRAY_SIZE(in->operand) ||
-		    !read_operand(trim((struct asmtext_word){ rest.at, at }), &in->operand[in->count]))
+		    !read_operand(trim((struct asmtext_word){ rest.at, at }),
+				  &in->operand[in->count]))
 			return false;
 		in->count++;
 		if (at == rest.size)
@@ -342,7 +352,7 @@ static bool read_operands(struct asmtext_word rest, struct insn *in)
 static bool has_vector(const struct insn *in)
 {
 	for (size_t i = 0; i < in->count; i++)
-		if (in->operand[i].place == INSN_VECTOR)
+		if (in->operand[i].kind == INSN_VECTOR)
 			return true;
 	return false;
 }
@@ -355,7 +365,7 @@ static bool starts_with_one_of(struct asmtext_word verb, const char *const *list
 	return false;
 }
 
-/* How much a vector instruction stores. */
+/* Bytes that a vector instruction stores to memory; 64, an upper limit, if unknown. */
 static uint8_t store_size(struct asmtext_word verb, const struct insn *in)
 {
 	static const char *const of_8[] = { "movsd", "movlp", "movhp", "movq" };
@@ -371,29 +381,30 @@ static uint8_t store_size(struct asmtext_word verb, const struct insn *in)
 	return asmtext_starts(verb, "mov") ? in->operand[0].size : 64;
 }
 
-/* Instructions with a vector register: what is written is the last operand. */
+/* Classifies an instruction with a vector register: accepted if it writes only its last operand. */
 static bool classify_vector(struct asmtext_word verb, struct insn *in)
 {
 	static const char *const out[] = {
-		"mov", "vmov", "cvt", "vcvt", "pextr", "vpextr", "extract", "vextract", "pmovmsk", "vpmovmsk",
+		"mov", "vmov", "cvt", "vcvt", "pextr", "vpextr", "extract", "vextract", "pmovmsk",
+		"vpmovmsk",
 	};
 	const struct insn_operand *last = &in->operand[in->count - 1];
 
-	/* pcmpestri and the like, maskmovdqu, vptest: other things are written. */
+	/* pcmpestri and its kin, vptest, maskmovdqu: they write flags or other memory. */
 	if (memmem(verb.at, verb.size, "str", 3) || memmem(verb.at, verb.size, "test", 4) ||
 	    memmem(verb.at, verb.size, "maskmov", 7) || memmem(verb.at, verb.size, "comi", 4))
 		return false;
 	in->size = 64;
 	in->kind = INSN_SET;
-	if (last->place == INSN_VECTOR)
+	if (last->kind == INSN_VECTOR)
 		return true;
-	if (last->place == INSN_IMMEDIATE || !starts_with_one_of(verb, out, ARRAY_SIZE(out)))
+	if (last->kind == INSN_IMMEDIATE || !starts_with_one_of(verb, out, ARRAY_SIZE(out)))
 		return false;
-	in->size = last->place == INSN_REGISTER ? last->size : store_size(verb, in);
+	in->size = last->kind == INSN_REGISTER ? last->size : store_size(verb, in);
 	return true;
 }
 
-/* setCC, cmovCC, jCC. */
+/* Classifies setCC, cmovCC and jCC. */
 static bool classify_condition(struct asmtext_word verb, struct insn *in)
 {
 	in->reads = INSN_ALL_FLAGS;
@@ -404,11 +415,11 @@ static bool classify_condition(struct asmtext_word verb, struct insn *in)
 		return in->count == 1;
 	}
 	if (asmtext_starts(verb, "set") && is_condition(behind(verb, 3))) {
-		in->kind = INSN_CHANGE;		/* of the register's other bytes */
+		in->kind = INSN_CHANGE;		/* the register's other bytes stay */
 		in->size = 1;
 		return in->count == 1;
 	}
-	if (!asmtext_starts(verb, "cmov") || in->count != 2 || in->operand[1].place != INSN_REGISTER)
+	if (!asmtext_starts(verb, "cmov") || in->count != 2 || in->operand[1].kind != INSN_REGISTER)
 		return false;
 	in->kind = INSN_CHANGE;
 	in->size = in->operand[1].size;
@@ -431,7 +442,7 @@ static bool classify(struct asmtext_word verb, struct insn *in)
 		if (!whole && !(names[i].sized && suffix && asmtext_is(stem, names[i].text)))
 			continue;
 		if (has_vector(in) && names[i].kind != INSN_COMPARE)
-			break;		/* movq %xmm0,%rax */
+			break;		/* such as movq %xmm0,%rax */
 		in->kind = names[i].kind;
 		in->sets = names[i].sets & ALL;
 		in->maybe_sets = names[i].sets & MAYBE;
@@ -439,21 +450,22 @@ static bool classify(struct asmtext_word verb, struct insn *in)
 		if (in->count == 0)
 			return in->kind >= INSN_ACC;
 		last = &in->operand[in->count - 1];
-		if (in->size == 0 && last->place == INSN_REGISTER)
+		if (in->size == 0 && last->kind == INSN_REGISTER)
 			in->size = last->size;
 		if (in->size == 0)
 			in->size = 64;
 		if (in->kind == INSN_CHANGE && asmtext_starts(verb, "imul") && in->count == 1)
 			in->kind = INSN_WIDE;
 		if (in->kind == INSN_CHANGE && in->count == 3)
-			in->kind = INSN_SET;	/* imul $3,%rax,%rcx */
-		if (in->kind == INSN_SET && last->place == INSN_REGISTER)
+			in->kind = INSN_SET;	/* such as imul $3,%rax,%rcx */
+		if (in->kind == INSN_SET && last->kind == INSN_REGISTER)
 			in->size = last->size;
 		if (in->kind == INSN_WIDE)
 			return in->count == 1;
-		return in->kind == INSN_COMPARE || last->place != INSN_IMMEDIATE;
+		return in->kind == INSN_COMPARE || last->kind != INSN_IMMEDIATE;
 	}
-	return in->count > 0 && (has_vector(in) ? classify_vector(verb, in) : classify_condition(verb, in));
+	return in->count > 0 &&
+	       (has_vector(in) ? classify_vector(verb, in) : classify_condition(verb, in));
 }
 
 static struct asmtext_word without_comment(struct asmtext_word line)
@@ -475,9 +487,9 @@ bool insn_read(struct asmtext_word line, struct insn *in)
 	if (verb.size < 2 || memchr(line.at, ';', line.size) || memchr(line.at, '{', line.size))
 		return false;
 	rest = trim(behind(line, (uint32_t)(verb.at + verb.size - line.at)));
-	/* Their operand is a place, or nobody's business. */
-	if (asmtext_starts(verb, "call") || asmtext_starts(verb, "jmp") || asmtext_starts(verb, "ret") ||
-	    asmtext_starts(verb, "nop")) {
+	/* Operands of these are code addresses, or have no effect. */
+	if (asmtext_starts(verb, "call") || asmtext_starts(verb, "jmp") ||
+	    asmtext_starts(verb, "ret") || asmtext_starts(verb, "nop")) {
 		if (rest.size && rest.at[0] == '*' && verb.at[0] == 'j')
 			return false;
 		in->count = verb.at[0] == 'j';

@@ -27,7 +27,7 @@ static struct linear unknown(void)
 	return (struct linear){ 0 };
 }
 
-/* Takes a term in, in its order; one of factor 0 goes. */
+/* Adds a term in order of variables and drops it if its factor is 0. False: too many terms. */
 static bool add_term(struct linear *l, struct linear_term term)
 {
 	unsigned at = 0;
@@ -38,7 +38,8 @@ static bool add_term(struct linear *l, struct linear_term term)
 		l->term[at].factor = add64(l->term[at].factor, term.factor);
 		if (l->term[at].factor == 0) {
 			l->terms--;
-			memmove(&l->term[at], &l->term[at + 1], (l->terms - at) * sizeof(l->term[0]));
+			memmove(&l->term[at], &l->term[at + 1],
+				(l->terms - at) * sizeof(l->term[0]));
 		}
 		return true;
 	}
@@ -52,7 +53,7 @@ static bool add_term(struct linear *l, struct linear_term term)
 	return true;
 }
 
-/* a + factor * b. Of symbols there can be but one, once. */
+/* a + factor * b. The sum can hold one symbol, with factor 1. */
 static struct linear add(struct linear a, const struct linear *b, int64_t factor)
 {
 	if (!a.known || !b->known || (b->symbol.size && (a.symbol.size || factor != 1)))
@@ -75,13 +76,13 @@ static struct linear scaled(const struct linear *a, int64_t factor)
 	return add(of_constant(0), a, factor);
 }
 
-void linear_init(struct linear_turn *t, bool follow_stack)
+void linear_init(struct linear_state *t, bool follow_stack)
 {
-	*t = (struct linear_turn){ .follow_stack = follow_stack };
-	linear_begin(t);
+	*t = (struct linear_state){ .follow_stack = follow_stack };
+	linear_begin_iteration(t);
 }
 
-void linear_begin(struct linear_turn *t)
+void linear_begin_iteration(struct linear_state *t)
 {
 	for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
 		t->value[i] = i < INSN_REGISTERS || t->follow_stack ? of_variable(i) : unknown();
@@ -91,12 +92,12 @@ void linear_begin(struct linear_turn *t)
 
 static bool is_stack(const struct insn_operand *o)
 {
-	return o->place == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque &&
-	       o->symbol.size == 0;
+	return o->kind == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE &&
+	       !o->opaque && o->symbol.size == 0;
 }
 
-/* The variable of eight bytes there, or -1. */
-static int stack_variable(struct linear_turn *t, const struct insn_operand *o)
+/* The variable of the stack slot that the operand names, or -1. */
+static int stack_variable(struct linear_state *t, const struct insn_operand *o)
 {
 	if (!is_stack(o))
 		return -1;
@@ -109,21 +110,23 @@ static int stack_variable(struct linear_turn *t, const struct insn_operand *o)
 	return (int)(INSN_REGISTERS + t->stack_count++);
 }
 
-static void set(struct linear_turn *t, unsigned variable, struct linear value, bool tainted)
+static void set(struct linear_state *t, unsigned variable, struct linear value, bool tainted)
 {
 	t->value[variable] = value;
 	t->tainted[variable] = tainted;
 }
 
-/* `size` bytes of the stack are no longer what they were. */
-static void spoil_stack(struct linear_turn *t, int64_t from, int64_t size, bool tainted)
+/* A write of `size` bytes at offset `from` makes the slots that it overlaps unknown. */
+static void invalidate_slots(struct linear_state *t, int64_t from, int64_t size, bool tainted)
 {
 	for (unsigned i = 0; i < t->stack_count; i++)
 		if (t->stack[i] < from + size && from < t->stack[i] + 8)
-			set(t, INSN_REGISTERS + i, unknown(), t->tainted[INSN_REGISTERS + i] || tainted);
+			set(t, INSN_REGISTERS + i, unknown(),
+			    t->tainted[INSN_REGISTERS + i] || tainted);
 }
 
-static struct linear address(const struct linear_turn *t, const struct insn_operand *o)
+/* The address that a memory operand names. */
+static struct linear address(const struct linear_state *t, const struct insn_operand *o)
 {
 	struct linear sum = of_constant(o->number);
 
@@ -137,12 +140,12 @@ static struct linear address(const struct linear_turn *t, const struct insn_oper
 	return sum;
 }
 
-/* Whether the operand, as one that is read, depends on memory that others may write. */
-static bool taints(struct linear_turn *t, const struct insn_operand *o)
+/* Whether reading the operand gives a tainted value. */
+static bool taints(struct linear_state *t, const struct insn_operand *o)
 {
 	int variable;
 
-	switch (o->place) {
+	switch (o->kind) {
 	case INSN_REGISTER:
 		return t->tainted[o->reg];
 	case INSN_MEMORY:
@@ -154,12 +157,12 @@ static bool taints(struct linear_turn *t, const struct insn_operand *o)
 	return false;
 }
 
-struct linear linear_read(struct linear_turn *t, const struct insn_operand *o)
+struct linear linear_read(struct linear_state *t, const struct insn_operand *o)
 {
 	struct linear value = of_constant(o->number);
 	int variable;
 
-	switch (o->place) {
+	switch (o->kind) {
 	case INSN_IMMEDIATE:
 		value.symbol = o->symbol;
 		return o->opaque ? unknown() : value;
@@ -176,13 +179,13 @@ struct linear linear_read(struct linear_turn *t, const struct insn_operand *o)
 	return unknown();
 }
 
-/* The last operand of `size` bytes becomes this. */
-static bool write_operand(struct linear_turn *t, const struct insn_operand *o, unsigned size,
+/* Writes `size` bytes to the operand. False: the operand cannot be written, or it is %rsp. */
+static bool write_operand(struct linear_state *t, const struct insn_operand *o, unsigned size,
 			  struct linear value, bool tainted)
 {
 	int variable;
 
-	switch (o->place) {
+	switch (o->kind) {
 	case INSN_REGISTER:
 		if (o->reg == INSN_RSP)
 			return false;
@@ -197,36 +200,37 @@ static bool write_operand(struct linear_turn *t, const struct insn_operand *o, u
 	}
 	if (is_stack(o)) {
 		variable = size == 8 ? stack_variable(t, o) : -1;
-		spoil_stack(t, o->number, size, tainted);
+		invalidate_slots(t, o->number, size, tainted);
 		if (variable >= 0)
 			set(t, (unsigned)variable, t->follow_stack ? value : unknown(), tainted);
 	} else if (o->reg == INSN_RSP || o->index == INSN_RSP) {
-		spoil_stack(t, INT64_MIN / 2, INT64_MAX, true);
+		invalidate_slots(t, INT64_MIN / 2, INT64_MAX, true);
 	}
 	return true;
 }
 
-/* xorl %eax,%eax is a constant whatever was there. */
+/* Whether the instruction clears a register, such as xorl %eax,%eax: its old value is not read. */
 static bool is_zeroing(const struct insn *in)
 {
 	const struct insn_operand *o = in->operand;
 
 	return (in->kind == INSN_XOR || in->kind == INSN_SUB) && in->count == 2 &&
-	       o[0].place == INSN_REGISTER && o[1].place == INSN_REGISTER && o[0].reg == o[1].reg &&
+	       o[0].kind == INSN_REGISTER && o[1].kind == INSN_REGISTER && o[0].reg == o[1].reg &&
 	       in->size >= 4 && o[0].size == o[1].size;
 }
 
-/* The result in 64 bits; unknown if it is not linear. */
-static struct linear result(struct linear_turn *t, const struct insn *in)
+/* The 64-bit value that the last operand gets; unknown if it is not linear. */
+static struct linear result(struct linear_state *t, const struct insn *in)
 {
 	const struct insn_operand *first = &in->operand[0], *last = &in->operand[in->count - 1];
 	struct linear one = of_constant(1), before;
 
 	if (is_zeroing(in))
 		return of_constant(0);
-	if (in->kind == INSN_MOVE && in->size == 4 && first->place == INSN_IMMEDIATE && !first->opaque &&
-	    last->place == INSN_REGISTER) {
-		one.constant = first->symbol.size ? first->number : (int64_t)(uint32_t)first->number;
+	if (in->kind == INSN_MOVE && in->size == 4 && first->kind == INSN_IMMEDIATE &&
+	    !first->opaque && last->kind == INSN_REGISTER) {
+		one.constant =
+			first->symbol.size ? first->number : (int64_t)(uint32_t)first->number;
 		one.symbol = first->symbol;
 		return one;
 	}
@@ -235,7 +239,7 @@ static struct linear result(struct linear_turn *t, const struct insn *in)
 	if (in->kind == INSN_MOVE && in->count == 2)
 		return linear_read(t, first);
 	if (in->kind == INSN_LEA && in->count == 2)
-		return first->place == INSN_MEMORY ? address(t, first) : unknown();
+		return first->kind == INSN_MEMORY ? address(t, first) : unknown();
 	before = linear_read(t, last);
 	switch (in->kind) {
 	case INSN_INC:
@@ -253,15 +257,16 @@ static struct linear result(struct linear_turn *t, const struct insn *in)
 	case INSN_SHL:
 		if (in->count == 1)
 			return scaled(&before, 2);
-		if (first->place != INSN_IMMEDIATE || first->symbol.size || first->number < 0 || first->number > 62)
+		if (first->kind != INSN_IMMEDIATE || first->symbol.size || first->number < 0 ||
+		    first->number > 62)
 			return unknown();
 		return scaled(&before, INT64_C(1) << first->number);
 	}
 	return unknown();
 }
 
-/* Whether what the instruction makes depends on memory of others. */
-static bool makes_tainted(struct linear_turn *t, const struct insn *in)
+/* Whether the result of the instruction is tainted. */
+static bool makes_tainted(struct linear_state *t, const struct insn *in)
 {
 	bool replaces = in->kind == INSN_MOVE || in->kind == INSN_SET;
 	bool tainted = in->reads && t->flags_tainted;
@@ -280,7 +285,8 @@ static bool makes_tainted(struct linear_turn *t, const struct insn *in)
 	return tainted;
 }
 
-static bool step_wide(struct linear_turn *t, const struct insn *in)
+/* Instructions that write %rax and %rdx. */
+static bool step_wide(struct linear_state *t, const struct insn *in)
 {
 	bool tainted = t->tainted[INSN_RAX] | t->tainted[INSN_RDX];
 
@@ -291,7 +297,7 @@ static bool step_wide(struct linear_turn *t, const struct insn *in)
 	return true;
 }
 
-bool linear_step(struct linear_turn *t, const struct insn *in)
+bool linear_step(struct linear_state *t, const struct insn *in)
 {
 	bool tainted, done = true;
 
@@ -329,33 +335,34 @@ bool linear_distance(const struct linear *a, const struct linear *b, int64_t *di
 	if (!a->known || !b->known || a->terms != b->terms || !asmtext_same(a->symbol, b->symbol))
 		return false;
 	for (unsigned i = 0; i < a->terms; i++)
-		if (a->term[i].variable != b->term[i].variable || a->term[i].factor != b->term[i].factor)
+		if (a->term[i].variable != b->term[i].variable ||
+		    a->term[i].factor != b->term[i].factor)
 			return false;
 	return true;
 }
 
-void linear_call(struct linear_turn *t, uint32_t kept)
+void linear_call(struct linear_state *t, uint32_t kept)
 {
 	for (unsigned i = 0; i < INSN_REGISTERS; i++)
 		if (!(kept >> i & 1))
 			set(t, i, unknown(), false);
-	/* Its return address, and what it keeps. */
-	spoil_stack(t, INT64_MIN / 2, INT64_MAX / 2 + 1, false);
+	/* The callee writes below %rsp: its return address and saved registers. */
+	invalidate_slots(t, INT64_MIN / 2, INT64_MAX / 2 + 1, false);
 	t->flags_set = 0;
 	t->flags_tainted = false;
 }
 
-bool linear_advance(const struct linear_turn *t, unsigned variable, int64_t *step)
+bool linear_advance(const struct linear_state *t, unsigned variable, int64_t *step)
 {
 	const struct linear *l = &t->value[variable];
 
 	*step = l->constant;
-	return l->known && l->symbol.size == 0 && l->terms == 1 && l->term[0].variable == variable &&
-	       l->term[0].factor == 1;
+	return l->known && l->symbol.size == 0 && l->terms == 1 &&
+	       l->term[0].variable == variable && l->term[0].factor == 1;
 }
 
-/* How much the variable grows: a constant and variables that do not change. */
-static bool growth(const struct linear_turn *t, unsigned variable, struct linear *by)
+/* Sets *by to what an iteration adds to the variable. False: that depends on changed variables. */
+static bool growth(const struct linear_state *t, unsigned variable, struct linear *by)
 {
 	struct linear self = of_variable(variable);
 	int64_t step;
@@ -369,7 +376,7 @@ static bool growth(const struct linear_turn *t, unsigned variable, struct linear
 	return true;
 }
 
-bool linear_stride(const struct linear_turn *t, const struct linear *at, struct linear *stride)
+bool linear_stride(const struct linear_state *t, const struct linear *at, struct linear *stride)
 {
 	*stride = of_constant(0);
 	for (unsigned i = 0; at->known && i < at->terms; i++) {

@@ -1,10 +1,13 @@
 /*
- * Data of the two texts. Variables must exist once, so the instrumented functions use
- * the plain text's. Most have the same name in both. The numbers that gcc puts behind
- * names of static variables in functions (n.0, n.1) may differ: they are matched by what is in
- * them, and looked over by who uses them. Constants may exist twice, but where one
- * object has an identity (a string literal, compared by address) it had better not: what
- * has the same content in the same section becomes one.
+ * Resolves data of the instrumented text.
+ *
+ * A variable must exist once, so instrumented functions use the plain text's. Most variables have
+ * the same name in both texts. But gcc numbers static variables of functions (n.0, n.1), and the
+ * numbers may differ. Such variables are matched by content, and the match is checked against
+ * the functions that use them.
+ *
+ * A constant may exist twice unless its address matters, as that of a string literal does. So
+ * constants of equal content in the same section become one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@ static bool is_read_only(const struct asmtext_section *s)
 	return !s->write || asmtext_starts(s->name, ".data.rel.ro");
 }
 
+/* Whether the line is a directive about a symbol, rather than content. */
 static bool is_about_symbol(struct asmtext_word line)
 {
 	static const char *const list[] = {
@@ -30,7 +34,7 @@ static bool is_about_symbol(struct asmtext_word line)
 	return false;
 }
 
-/* The index of the next line with content at or behind `at`, SIZE_MAX at the end. */
+/* The atom's next line with content from line `at` on; SIZE_MAX: none. */
 static size_t next_content(const struct asmtext *t, uint32_t atom, size_t at)
 {
 	for (; at <= t->atoms[atom].last; at++)
@@ -47,13 +51,14 @@ static const char *skip_local(const char *at, const char *end)
 	return at;
 }
 
-/* But for the numbers of local labels. */
+/* Whether the lines are equal, except for the names of local labels. */
 static bool same_line(struct asmtext_word a, struct asmtext_word b)
 {
 	const char *x = a.at, *y = b.at, *x_end = x + a.size, *y_end = y + b.size;
 
 	while (x < x_end && y < y_end && *x == *y) {
-		if (x_end - x > 2 && y_end - y > 2 && memcmp(x, ".L", 2) == 0 && memcmp(y, ".L", 2) == 0) {
+		if (x_end - x > 2 && y_end - y > 2 && memcmp(x, ".L", 2) == 0 &&
+		    memcmp(y, ".L", 2) == 0) {
 			x = skip_local(x, x_end);
 			y = skip_local(y, y_end);
 		} else {
@@ -63,11 +68,13 @@ static bool same_line(struct asmtext_word a, struct asmtext_word b)
 	return x == x_end && y == y_end;
 }
 
+/* Whether two data atoms have the same section and content. */
 static bool same_content(const struct asmtext *a, uint32_t x, const struct asmtext *b, uint32_t y)
 {
 	size_t i = a->atoms[x].first, k = b->atoms[y].first;
 
-	if (!asmtext_same(a->sections[a->atoms[x].section].name, b->sections[b->atoms[y].section].name))
+	if (!asmtext_same(a->sections[a->atoms[x].section].name,
+			  b->sections[b->atoms[y].section].name))
 		return false;
 	for (;; i++, k++) {
 		i = next_content(a, x, i);
@@ -88,6 +95,7 @@ static struct asmtext_word common_size(const struct asmtext *t, const struct asm
 	return (struct asmtext_word){ comma, (uint32_t)(comma ? line.at + line.size - comma : 0) };
 }
 
+/* Whether both symbols may be the same variable. */
 static bool same_variable(const struct dual *d, uint32_t inst, uint32_t plain)
 {
 	const struct asmtext_symbol *i = &d->inst.symbols[inst], *p = &d->plain.symbols[plain];
@@ -97,7 +105,8 @@ static bool same_variable(const struct dual *d, uint32_t inst, uint32_t plain)
 	if (i->defined == ASMTEXT_COMMON)
 		return asmtext_same(common_size(&d->inst, i), common_size(&d->plain, p));
 	return i->defined == ASMTEXT_ATOM && i->atom && p->atom &&
-	       !dual_is_function(&d->plain, p->atom) && same_content(&d->inst, i->atom, &d->plain, p->atom);
+	       !dual_is_function(&d->plain, p->atom) &&
+	       same_content(&d->inst, i->atom, &d->plain, p->atom);
 }
 
 /* "n.12" gives "n"; empty if there is no number. */
@@ -112,7 +121,7 @@ static struct asmtext_word base_of(struct asmtext_word name)
 	return (struct asmtext_word){ name.at, (uint32_t)size - 1 };
 }
 
-/* The one symbol of `in` that is the same variable as plain's `found`; 0: none, or several. */
+/* The only symbol of plain that has the same base name and may be the same variable, or 0. */
 static uint32_t only_candidate(const struct dual *d, uint32_t inst)
 {
 	struct asmtext_word base = base_of(d->inst.symbols[inst].name);
@@ -128,6 +137,7 @@ static uint32_t only_candidate(const struct dual *d, uint32_t inst)
 	return only;
 }
 
+/* The plain text's symbol for the variable, or 0. */
 static uint32_t find_variable(const struct dual *d, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
@@ -140,30 +150,32 @@ static uint32_t find_variable(const struct dual *d, uint32_t symbol)
 	return only_candidate(d, symbol);
 }
 
-static void judge_named(struct dual *d, uint32_t symbol)
+/* Resolves a symbol that is not a local label. */
+static void resolve_named(struct dual *d, uint32_t symbol)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
-	uint32_t found = s->atom && d->names_code[s->atom] ? 0 : find_variable(d, symbol);
+	uint32_t found = s->atom && d->refers_to_code[s->atom] ? 0 : find_variable(d, symbol);
 
 	d->twin[symbol] = found;
 	if (found && asmtext_same(d->plain.symbols[found].name, s->name))
-		d->fate[symbol] = DUAL_PLAIN;
+		d->resolution[symbol] = DUAL_PLAIN;
 	else if (found)
-		d->fate[symbol] = DUAL_TWIN;
+		d->resolution[symbol] = DUAL_TWIN;
 	else if (asmtext_starts(s->name, "DW.ref."))
-		d->fate[symbol] = DUAL_PLAIN, d->keep[s->atom] = true;
-	else if (s->atom && !s->global && is_read_only(&d->inst.sections[d->inst.atoms[s->atom].section]))
-		d->fate[symbol] = DUAL_INST, d->keep[s->atom] = true;
+		d->resolution[symbol] = DUAL_PLAIN, d->keep[s->atom] = true;
+	else if (s->atom && !s->global &&
+		 is_read_only(&d->inst.sections[d->inst.atoms[s->atom].section]))
+		d->resolution[symbol] = DUAL_INST, d->keep[s->atom] = true;
 	else
-		d->fate[symbol] = DUAL_MISSING;
+		d->resolution[symbol] = DUAL_MISSING;
 }
 
-/* A constant's section and content as one text; false if it refers to anything. */
+/* Sets *key to a constant's section and content. False: it is no constant, or has references. */
 static bool constant_key(const struct asmtext *t, uint32_t atom, struct buf *key)
 {
 	const struct asmtext_section *s = &t->sections[t->atoms[atom].section];
 
-	if (s->exec || !s->alloc || s->group.size || !is_read_only(s) || t->atoms[atom].names_symbols ||
+	if (s->exec || !s->alloc || s->group.size || !is_read_only(s) || t->atoms[atom].has_refs ||
 	    asmtext_starts(s->name, ".gcc_except_table"))
 		return false;
 	buf_clear(key);
@@ -175,6 +187,7 @@ static bool constant_key(const struct asmtext *t, uint32_t atom, struct buf *key
 	return true;
 }
 
+/* Fills d->constants. */
 static void list_constants(struct dual *d)
 {
 	struct buf key = { 0 };
@@ -187,13 +200,14 @@ static void list_constants(struct dual *d)
 	buf_free(&key);
 }
 
-/* An address for tables of exceptions; nobody writes to it. */
+/* Whether the symbol is a pointer that exception tables use; nothing writes it. */
 static bool is_stub(struct asmtext_word name)
 {
 	return name.size > 8 && memcmp(name.at + name.size - 8, ".DW.stub", 8) == 0;
 }
 
-static void judge_unnamed(struct dual *d, uint32_t symbol, struct buf *key)
+/* Resolves a local label of data. */
+static void resolve_local(struct dual *d, uint32_t symbol, struct buf *key)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
 	const struct asmtext_atom *a = &d->inst.atoms[s->atom];
@@ -204,52 +218,56 @@ static void judge_unnamed(struct dual *d, uint32_t symbol, struct buf *key)
 	if (a->symbol == symbol && constant_key(&d->inst, s->atom, key))
 		twin = strmap_find(&d->constants, (const char *)key->data, key->size);
 	if (twin) {
-		d->fate[symbol] = DUAL_TWIN;
+		d->resolution[symbol] = DUAL_TWIN;
 		d->twin[symbol] = (uint32_t)*twin;
 	} else if (is_read_only(section)) {
-		d->fate[symbol] = DUAL_INST;
+		d->resolution[symbol] = DUAL_INST;
 		d->keep[s->atom] = true;
-	} else if (found && !d->names_code[s->atom] && same_variable(d, symbol, found)) {
-		d->fate[symbol] = DUAL_PLAIN;
+	} else if (found && !d->refers_to_code[s->atom] && same_variable(d, symbol, found)) {
+		d->resolution[symbol] = DUAL_PLAIN;
 	} else if (is_stub(s->name)) {
-		d->fate[symbol] = DUAL_INST;
+		d->resolution[symbol] = DUAL_INST;
 		d->keep[s->atom] = true;
 	} else {
-		d->fate[symbol] = DUAL_MISSING;
+		d->resolution[symbol] = DUAL_MISSING;
 	}
 }
 
-static void judge(struct dual *d, uint32_t symbol, struct buf *key)
+static void resolve(struct dual *d, uint32_t symbol, struct buf *key)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
 	const struct asmtext_section *section = &d->inst.sections[d->inst.atoms[s->atom].section];
 
 	if (s->defined == ASMTEXT_COMMON)
-		judge_named(d, symbol);
+		resolve_named(d, symbol);
 	else if (s->defined != ASMTEXT_ATOM || !s->atom || section->exec)
 		return;
 	else if (asmtext_starts(section->name, ".gcc_except_table"))
-		d->fate[symbol] = DUAL_INST, d->keep[s->atom] = true;
+		d->resolution[symbol] = DUAL_INST, d->keep[s->atom] = true;
 	else if (asmtext_local(s->name))
-		judge_unnamed(d, symbol, key);
+		resolve_local(d, symbol, key);
 	else
-		judge_named(d, symbol);
+		resolve_named(d, symbol);
 }
 
-/* Tables for computed gotos: the other version's would lead into the other version. */
+/*
+ * Finds data that refers to labels in functions, such as tables of computed gotos. The plain text's
+ * table would lead into the plain version.
+ */
 static void find_code_tables(struct dual *d)
 {
 	for (size_t i = 0; i < d->inst.ref_count; i++) {
 		const struct asmtext_symbol *s = &d->inst.symbols[d->inst.refs[i].symbol];
 
 		if (asmtext_local(s->name) && dual_is_function(&d->inst, s->atom))
-			d->names_code[d->inst.refs[i].atom] = true;
+			d->refers_to_code[d->inst.refs[i].atom] = true;
 	}
 }
 
-/* References of each atom as a list. */
+/* The references from each atom, as linked lists. */
 struct uses {
-	uint32_t *first, *next;		/* index of a reference, plus 1 */
+	uint32_t *first;	/* by atom: index of a reference plus 1, or 0 */
+	uint32_t *next;		/* by reference: the next one from the same atom, plus 1, or 0 */
 };
 
 static struct uses uses_of(const struct asmtext *t)
@@ -264,10 +282,12 @@ static struct uses uses_of(const struct asmtext *t)
 	return u;
 }
 
-/* How the plain function `p` uses variables called as `symbol` is. */
+/* Whether a plain function uses the twin of a variable, or others with the same base name. */
 enum use { USE_NONE, USE_OTHERS, USE_SAME };
 
-static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_t p, uint32_t symbol)
+/* How the plain function `p` uses the twin of `symbol`. */
+static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_t p,
+			     uint32_t symbol)
 {
 	struct asmtext_word base = base_of(d->inst.symbols[symbol].name);
 	enum use use = USE_NONE;
@@ -283,7 +303,10 @@ static enum use use_in_plain(const struct dual *d, const struct uses *u, uint32_
 	return use;
 }
 
-/* Does the function use any variable called as `symbol` is that the plain one uses, too? */
+/*
+ * Whether the instrumented function `atom` and the plain function `p` use some variable with the
+ * base name of `symbol` in common.
+ */
 static bool shares_one(const struct dual *d, const struct uses *inst, const struct uses *plain,
 		       uint32_t atom, uint32_t p, uint32_t symbol)
 {
@@ -299,8 +322,11 @@ static bool shares_one(const struct dual *d, const struct uses *inst, const stru
 	return false;
 }
 
-/* A function that uses an `n.0` where its plain version uses only an `n.1` is not trusted. */
-static void look_over_statics(struct dual *d)
+/*
+ * Leaves out functions whose static variables may be matched wrongly: one that uses n.0 while its
+ * plain version uses only n.1.
+ */
+static void check_statics(struct dual *d)
 {
 	struct uses inst = uses_of(&d->inst), plain = uses_of(&d->plain);
 
@@ -323,14 +349,14 @@ static void look_over_statics(struct dual *d)
 	free(plain.next);
 }
 
-void dual_pair_data(struct dual *d)
+void dual_resolve_data(struct dual *d)
 {
 	struct buf key = { 0 };
 
 	list_constants(d);
 	find_code_tables(d);
 	for (size_t i = 1; i < d->inst.symbol_count; i++)
-		judge(d, (uint32_t)i, &key);
-	look_over_statics(d);
+		resolve(d, (uint32_t)i, &key);
+	check_statics(d);
 	buf_free(&key);
 }

@@ -1,8 +1,8 @@
 /*
- * Numbers of source files. clang leaves the table of lines to the assembler, so there is
- * one for both texts, and what the second says about files has to be put in the numbers of the
- * first: in .loc lines, and in its debug information, where clang's comments tell
- * which numbers are meant. gcc is told to write tables of its own.
+ * Numbers of source files in the merged text. clang leaves the line table to the assembler, so both
+ * texts share one, and file numbers of the instrumented text must become those of the plain text.
+ * They occur in .loc lines and in debug information, where clang's comments mark them. gcc writes
+ * line tables itself (-gno-as-loc-support), one for each text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include "base/mem.h"
 #include "wrap/dual/dual_internal.h"
 
-/* A .file line with a number, taken apart. */
+/* A .file line with a number. */
 struct file {
 	uint64_t number;
 	struct asmtext_word folder, name;	/* folder: may be empty */
-	struct asmtext_word rest;		/* both as they are written */
+	struct asmtext_word rest;		/* text of both, with quotes */
 };
 
 static bool take_number(const char **at, const char *end, uint64_t *number)
@@ -65,7 +65,10 @@ static bool read_file(struct asmtext_word line, struct file *f)
 	return true;
 }
 
-/* The whole path, so that different ways to write it mean the same; *root: of the compilation. */
+/*
+ * Sets *path to the file's full path, so that different spellings compare equal. *root is the
+ * folder of the compilation, which file number 0 gives.
+ */
 static void whole_path(const struct file *f, struct asmtext_word *root, struct buf *path)
 {
 	buf_clear(path);
@@ -84,7 +87,7 @@ static void whole_path(const struct file *f, struct asmtext_word *root, struct b
 	buf_add(path, f->name.at, f->name.size);
 }
 
-void dual_files(struct dual *d)
+void dual_number_files(struct dual *d)
 {
 	struct strmap known = { 0 };
 	struct asmtext_word root = { "", 0 };
@@ -120,6 +123,7 @@ void dual_files(struct dual *d)
 	strmap_free(&known);
 }
 
+/* Writes plain's number of a file of inst, or 0 if that is unknown or greater than `limit`. */
 static void add_number(const struct dual *d, uint64_t number, uint64_t limit, struct buf *out)
 {
 	const uint64_t *mapped = map_find(&d->files, number);
@@ -127,15 +131,19 @@ static void add_number(const struct dual *d, uint64_t number, uint64_t limit, st
 	buf_add_dec(out, mapped && *mapped <= limit ? *mapped : 0);
 }
 
+/* Whether clang's comment says that the line holds the number of a file. */
 static bool is_file_attribute(struct asmtext_word line)
 {
 	const char *comment = memrchr(line.at, '#', line.size);
-	struct asmtext_word text = { comment, comment ? (uint32_t)(line.at + line.size - comment) : 0 };
+	struct asmtext_word text = { comment,
+				     comment ? (uint32_t)(line.at + line.size - comment) : 0 };
 
-	return text.size && (asmtext_is(text, "# DW_AT_decl_file") || asmtext_is(text, "# DW_AT_call_file"));
+	return text.size &&
+	       (asmtext_is(text, "# DW_AT_decl_file") || asmtext_is(text, "# DW_AT_call_file"));
 }
 
-struct asmtext_word dual_renumber(const struct dual *d, struct asmtext_word line, struct buf *out)
+struct asmtext_word dual_renumber_file(const struct dual *d, struct asmtext_word line,
+				       struct buf *out)
 {
 	struct asmtext_word verb = asmtext_verb(line);
 	bool loc = asmtext_is(verb, ".loc");

@@ -1,6 +1,8 @@
 /*
- * Between the steps of dual_merge: pair (dual_pair.c, dual_data.c), write (dual_write.c,
- * dual_table.c).
+ * What the steps of dual_merge() share: resolve symbols and pair functions (dual_pair.c,
+ * dual_data.c), number source files (dual_file_numbers.c), write (dual_write.c, dual_table.c).
+ *
+ * "plain" and "inst" are the plain and the instrumented text.
  */
 #ifndef WRAP_DUAL_DUAL_INTERNAL_H
 #define WRAP_DUAL_DUAL_INTERNAL_H
@@ -9,49 +11,50 @@
 #include "wrap/asm/asm_text.h"
 #include "wrap/dual/dual_merge.h"
 
-/* What the name of a symbol of the instrumented text becomes where it is referred to. */
-enum dual_fate {
-	DUAL_PLAIN,	/* it stays: the plain text's, or defined elsewhere */
-	DUAL_TWIN,	/* the plain text has the same under another name */
-	DUAL_INST,	/* a copy of its own */
-	DUAL_MISSING,	/* there is none: what refers to it cannot be used */
+/* What a symbol of the instrumented text is resolved to where the merged text refers to it. */
+enum dual_resolution {
+	DUAL_PLAIN,	/* the plain text's symbol of that name, or one defined in another file */
+	DUAL_TWIN,	/* the plain text's symbol of another name, for the same thing */
+	DUAL_INST,	/* the instrumented text's own, renamed */
+	DUAL_MISSING,	/* nothing: atoms that refer to it are left out */
 };
 
 struct dual {
 	struct asmtext plain, inst;
-	bool gcc;
-	bool debug;		/* the instrumented text's debug information is used */
-	uint8_t *fate;		/* of inst's symbols: enum dual_fate */
-	uint32_t *twin;		/* of inst's symbols: plain's symbol, for DUAL_TWIN */
-	bool *keep;		/* of inst's atoms */
-	bool *names_code;	/* of inst's data: it refers to places within functions */
-	uint32_t *pair;		/* of inst's functions: plain's atom, or 0 */
-	uint32_t *paired;	/* of plain's functions: inst's atom, or 0 */
-	struct strmap constants;	/* plain's, by what is in them: symbols */
-	struct strmap groups;	/* plain's section groups */
-	struct map files;	/* inst's numbers of files to plain's */
-	struct buf new_files;	/* lines for those that plain does not have */
+	bool gcc;		/* gcc made both, else clang */
+	bool debug;		/* inst's debug information goes into the merged text */
+	uint8_t *resolution;	/* by symbol of inst: enum dual_resolution */
+	uint32_t *twin;		/* by symbol of inst: plain's symbol that is the same, or 0 */
+	bool *keep;		/* by atom of inst: it goes into the merged text */
+	bool *refers_to_code;	/* by atom of inst: it is data that refers to labels in functions */
+	uint32_t *pair;		/* by atom of inst: the plain version of a function, or 0 */
+	uint32_t *paired;	/* by atom of plain: the instrumented version, or 0 */
+	struct strmap constants;	/* content of a constant of plain, to its symbol */
+	struct strmap groups;	/* names of plain's section groups */
+	struct map files;	/* number of a source file in inst, to its number in plain */
+	struct buf new_files;	/* .file lines for files that plain does not number */
 };
 
-/* Decides the fate of every symbol, and who is kept. */
+/* Resolves every symbol of inst, pairs functions, and decides which atoms to keep. */
 void dual_pair(struct dual *d);
 
-/* The part of it about what is not a function. */
-void dual_pair_data(struct dual *d);
+/* The part of dual_pair() that resolves data. */
+void dual_resolve_data(struct dual *d);
 
-
-/* Fills in files and new_files. */
-void dual_files(struct dual *d);
+/* Fills `files` and `new_files`. */
+void dual_number_files(struct dual *d);
 
 /*
- * Writes the start of a line up to behind the number of a file, if it has one there, in
- * plain's numbers. Returns what is left of the line.
+ * If the line of inst holds the number of a file, writes the line up to that number, in plain's
+ * numbers. Returns the rest of the line.
  */
-struct asmtext_word dual_renumber(const struct dual *d, struct asmtext_word line, struct buf *out);
+struct asmtext_word dual_renumber_file(const struct dual *d, struct asmtext_word line,
+				       struct buf *out);
 
+/* Writes the merged text without the table. */
 void dual_write(const struct dual *d, struct buf *out);
 
-/* The table of pairs, behind all else, and what tells the runtime of it. */
+/* Writes the table of pairs, which comes last, and the code that passes it to the runtime. */
 void dual_write_table(const struct dual *d, struct buf *out, struct dual_counts *counts);
 
 static inline bool dual_is_function(const struct asmtext *t, uint32_t atom)

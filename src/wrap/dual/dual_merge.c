@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "wrap/dual/dual_internal.h"
 
+/* Fills d->groups. */
 static void list_groups(struct dual *d)
 {
 	for (size_t i = 1; i < d->plain.section_count; i++) {
@@ -17,20 +18,20 @@ static void list_groups(struct dual *d)
 
 static void merge(struct dual *d, struct buf *out, struct dual_counts *counts)
 {
-	d->fate = xcalloc(d->inst.symbol_count, sizeof(*d->fate));
+	d->resolution = xcalloc(d->inst.symbol_count, sizeof(*d->resolution));
 	d->twin = xcalloc(d->inst.symbol_count, sizeof(*d->twin));
 	d->keep = xcalloc(d->inst.atom_count, sizeof(*d->keep));
-	d->names_code = xcalloc(d->inst.atom_count, sizeof(*d->names_code));
+	d->refers_to_code = xcalloc(d->inst.atom_count, sizeof(*d->refers_to_code));
 	d->pair = xcalloc(d->inst.atom_count, sizeof(*d->pair));
 	d->paired = xcalloc(d->plain.atom_count, sizeof(*d->paired));
 	list_groups(d);
 	dual_pair(d);
 	dual_write(d, out);
 	dual_write_table(d, out, counts);
-	free(d->fate);
+	free(d->resolution);
 	free(d->twin);
 	free(d->keep);
-	free(d->names_code);
+	free(d->refers_to_code);
 	free(d->pair);
 	free(d->paired);
 	strmap_free(&d->constants);

@@ -1,7 +1,7 @@
 /*
- * The table of pairs and the constructor that hands it to the runtime. runtime/process/production.h
- * has the layout. Each record belongs to the section of a plain function: with it the
- * linker keeps it or throws it away.
+ * Writes the table of pairs (abi/production_table.h) and the constructor that passes it to the
+ * runtime (runtime/process/production.h). Each record is linked to the section of its function, so
+ * that the linker keeps or drops both together.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,10 @@ static struct asmtext_word name_of(const struct asmtext *t, uint32_t atom)
 	return t->symbols[t->atoms[atom].symbol].name;
 }
 
-/* The section for a record about an instrumented function, beside it or its plain version. */
+/*
+ * Enters the section for a record about function `atom`, linked (flag o) to its plain version if it
+ * is paired, else to itself.
+ */
 static void add_record_section(const struct dual *d, uint32_t atom, struct buf *out)
 {
 	const struct asmtext_section *s = &d->inst.sections[d->inst.atoms[atom].section];
@@ -38,8 +41,8 @@ static void add_record_section(const struct dual *d, uint32_t atom, struct buf *
 }
 
 /*
- * {entry, inst, size, kind}; places relative to where they are written. A label for the
- * entry, because the name may mean another library's function.
+ * Writes a struct dual_record. The entry of a plain function is named by a label of its own,
+ * because its symbol may be preempted by another library's.
  */
 static void add_record(const struct dual *d, uint32_t caller, uint32_t inst, struct buf *out)
 {
@@ -57,16 +60,17 @@ static void add_record(const struct dual *d, uint32_t caller, uint32_t inst, str
 	buf_addf(out, ".inst\n\t.long %u\n", caller ? DUAL_INNER : DUAL_PAIR);
 }
 
-/* Who can be reached only from instrumented code, from where? */
+/* Writes a record for each unpaired function and each instrumented function that refers to it. */
 static void add_inner(const struct dual *d, struct buf *out)
 {
 	struct map seen = { 0 };
 
 	for (size_t i = 0; i < d->inst.ref_count; i++) {
-		uint32_t from = d->inst.refs[i].atom, to = d->inst.symbols[d->inst.refs[i].symbol].atom;
+		uint32_t from = d->inst.refs[i].atom,
+			 to = d->inst.symbols[d->inst.refs[i].symbol].atom;
 		bool added;
 
-		if (from == to || d->fate[d->inst.refs[i].symbol] != DUAL_INST ||
+		if (from == to || d->resolution[d->inst.refs[i].symbol] != DUAL_INST ||
 		    !dual_is_function(&d->inst, from) || !dual_is_function(&d->inst, to) ||
 		    d->pair[to] || !d->keep[from] || !d->keep[to])
 			continue;
@@ -79,6 +83,7 @@ static void add_inner(const struct dual *d, struct buf *out)
 	map_free(&seen);
 }
 
+/* Fills *counts. */
 static void count(const struct dual *d, struct dual_counts *counts)
 {
 	*counts = (struct dual_counts){ 0 };
@@ -91,8 +96,9 @@ static void count(const struct dual *d, struct dual_counts *counts)
 }
 
 /*
- * A library may be opened by a program without the runtime, so all of it is weak. One
- * constructor and one destructor for a library or program, however many files.
+ * The constructor or destructor (%1$s is "init" or "fini"). A comdat group makes it one for each
+ * library or program, however many files that has. The runtime's function is weak, because a
+ * program without the runtime may open the library.
  */
 static const char constructor[] =
 	"\t.section .text.__snarl_dual_%1$s,\"axG\",@progbits,__snarl_dual_%1$s,comdat\n"
@@ -114,7 +120,10 @@ static const char constructor[] =
 	"\t.p2align 3\n"
 	"\t.quad __snarl_dual_%1$s\n";
 
-/* Hooks that are not there are never called: no plain function jumps to what calls them. */
+/*
+ * Makes references to hooks weak. In a program without the runtime, hooks are missing, but are
+ * never called either: nothing switches functions on.
+ */
 static void add_weak_hooks(const struct dual *d, struct buf *out)
 {
 	for (size_t i = 1; i < d->inst.symbol_count; i++) {
@@ -131,7 +140,7 @@ static void add_weak_hooks(const struct dual *d, struct buf *out)
 
 void dual_write_table(const struct dual *d, struct buf *out, struct dual_counts *counts)
 {
-	bool told = false;
+	bool reported = false;
 
 	count(d, counts);
 	if (counts->pairs == 0)
@@ -141,14 +150,15 @@ void dual_write_table(const struct dual *d, struct buf *out, struct dual_counts 
 			continue;
 		add_record_section(d, (uint32_t)i, out);
 		add_record(d, 0, (uint32_t)i, out);
-		if (!told && !d->inst.sections[d->inst.atoms[i].section].group.size) {
+		if (!reported && !d->inst.sections[d->inst.atoms[i].section].group.size) {
 			buf_addf(out, "\t.long 0,0,%zu,%u\n", counts->plain, DUAL_COUNT);
-			told = true;
+			reported = true;
 		}
 	}
 	add_inner(d, out);
 	add_weak_hooks(d, out);
-	buf_add_text(out, "\t.hidden __start_" DUAL_SECTION "\n\t.hidden __stop_" DUAL_SECTION "\n");
+	buf_add_text(out,
+		     "\t.hidden __start_" DUAL_SECTION "\n\t.hidden __stop_" DUAL_SECTION "\n");
 	buf_addf(out, constructor, "init");
 	buf_addf(out, constructor, "fini");
 }

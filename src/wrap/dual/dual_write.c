@@ -1,7 +1,6 @@
 /*
- * Writes the merged text. The entry of a function that can be switched is one NOP of
- * five bytes within eight aligned ones: the runtime makes it a jump by a single store,
- * and nobody can stand in the middle of it.
+ * Writes the merged text. A paired function begins with one nop of 5 bytes within 8 aligned bytes.
+ * The runtime turns it into a jump by a single store, and no thread can be in the middle of it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,8 @@
 #include "base/mem.h"
 #include "wrap/dual/dual_internal.h"
 
-#define PART ".Linst.part"	/* and the name of a section: where its second part begins */
+/* Label, with the section's name behind it, where inst's part of a debug section begins. */
+#define PART ".Linst.part"
 #define ENTRY_NOP "\t.byte 0x0f,0x1f,0x44,0x00,0x00\n"
 
 static bool is_one_of(struct asmtext_word word, const char *const *list, size_t count)
@@ -26,7 +26,7 @@ static void add_line(struct buf *out, struct asmtext_word line)
 	buf_add_char(out, '\n');
 }
 
-/* .L12 of gcc, .LBB3_4 of clang: loops come back to these, to all others nobody jumps. */
+/* Whether code may jump to the label: gcc's .L12, clang's .LBB3_4, or no local label. */
 static bool is_target(struct asmtext_word name)
 {
 	if (!asmtext_local(name))
@@ -44,9 +44,9 @@ static bool is_alignment(struct asmtext_word verb)
 }
 
 /*
- * The line behind which the NOP goes: as late as possible, so that it has the line and
- * the unwinding of the function's start, but before anything that is jumped to.
- * endbr64 must stay first.
+ * Returns the line behind which the nop goes: before the first instruction, but behind directives,
+ * so that line number and unwind information apply to it. It is before any jump target, and behind
+ * endbr64, which must stay first.
  */
 static size_t entry_line(const struct asmtext *t, uint32_t atom, bool *endbr)
 {
@@ -81,8 +81,8 @@ static void write_plain(const struct dual *d, struct buf *out)
 			bool endbr;
 
 			entry = entry_line(t, atom, &endbr);
-			buf_addf(out, "\t.p2align 3\n%s.Linst.entry%u:\n", endbr ? "\t.nops 4\n" : "",
-				 d->paired[atom]);
+			buf_addf(out, "\t.p2align 3\n%s.Linst.entry%u:\n",
+				 endbr ? "\t.nops 4\n" : "", d->paired[atom]);
 		}
 		add_line(out, t->lines[i].text);
 		if (i == entry)
@@ -90,31 +90,33 @@ static void write_plain(const struct dual *d, struct buf *out)
 	}
 }
 
-/* A name of the instrumented text where it is defined, or where it is referred to. */
+/* Writes the merged text's name of a symbol of inst, where it is defined or referred to. */
 static void add_name(const struct dual *d, uint32_t symbol, struct asmtext_word word, bool defining,
 		     struct buf *out)
 {
 	const struct asmtext_symbol *s = &d->inst.symbols[symbol];
-	enum dual_fate fate = symbol ? (enum dual_fate)d->fate[symbol] : DUAL_PLAIN;
+	enum dual_resolution resolution =
+		symbol ? (enum dual_resolution)d->resolution[symbol] : DUAL_PLAIN;
 
 	if (defining && dual_is_function(&d->inst, s->atom))
-		fate = DUAL_INST;
-	if (fate == DUAL_INST && asmtext_local(word)) {
+		resolution = DUAL_INST;
+	if (resolution == DUAL_INST && asmtext_local(word)) {
 		buf_add_text(out, ".Linst.");
 		buf_add(out, word.at + 2, word.size - 2);
 		return;
 	}
-	if (fate == DUAL_TWIN)
+	if (resolution == DUAL_TWIN)
 		word = d->plain.symbols[d->twin[symbol]].name;
-	if (fate == DUAL_MISSING && !defining) {
-		buf_add_char(out, '0');		/* only debug information still speaks of it */
+	if (resolution == DUAL_MISSING && !defining) {
+		buf_add_char(out, '0');		/* only debug information refers to it */
 		return;
 	}
 	buf_add(out, word.at, word.size);
-	if (fate == DUAL_INST)
+	if (resolution == DUAL_INST)
 		buf_add_text(out, ".inst");
 }
 
+/* Writes a line of inst with file numbers and symbols replaced. */
 static void add_renamed(const struct dual *d, struct asmtext_word line, struct buf *out)
 {
 	static const char *const defining[] = { ".type", ".size" };
@@ -123,13 +125,13 @@ static void add_renamed(const struct dual *d, struct asmtext_word line, struct b
 	bool define = is_one_of(verb, defining, ARRAY_SIZE(defining));
 	const char *at, *copied;
 
-	line = dual_renumber(d, line, out);
+	line = dual_renumber_file(d, line, out);
 	at = copied = line.at;
 	while (asmtext_next(line, &at, &word, &label)) {
 		uint32_t symbol = asmtext_find(&d->inst, word);
 
 		if (asmtext_starts(word, ".debug_")) {
-			/* The section's name for its beginning, where now the plain text's part is. */
+			/* The section's name means its start, which is plain's part now. */
 			buf_add(out, copied, (size_t)(word.at - copied));
 			buf_add_text(out, PART);
 			copied = word.at;
@@ -145,7 +147,11 @@ static void add_renamed(const struct dual *d, struct asmtext_word line, struct b
 	buf_add_char(out, '\n');
 }
 
-/* Its own copy of the group would be missing where the linker prefers another object's. */
+/*
+ * Writes the directive that enters a section of inst. A group that plain does not have is
+ * dissolved: the linker might keep another object's group of that name, without instrumented
+ * functions.
+ */
 static void add_section(const struct dual *d, uint32_t section, struct buf *out)
 {
 	const struct asmtext_section *s = &d->inst.sections[section];
@@ -165,12 +171,16 @@ static void add_section(const struct dual *d, uint32_t section, struct buf *out)
 		add_line(out, s->line);
 }
 
-/* .globl and the like: only where the symbol is not defined here, and thus the plain text's affair. */
+/*
+ * Whether the line only declares a symbol. *wanted: it goes into the merged text, because plain
+ * does not declare the symbol itself.
+ */
 static bool is_declaration(const struct dual *d, struct asmtext_word line, bool *wanted)
 {
 	static const char *const list[] = {
-		".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local", ".symver",
-		".comm", ".lcomm", ".ident", ".addrsig", ".addrsig_sym", ".set", ".equ", ".file",
+		".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".local",
+		".symver", ".comm", ".lcomm", ".ident", ".addrsig", ".addrsig_sym", ".set", ".equ",
+		".file",
 	};
 	struct asmtext_word verb = asmtext_verb(line), word = { line.at, 0 };
 	const char *at = line.at;
@@ -187,12 +197,13 @@ static bool is_declaration(const struct dual *d, struct asmtext_word line, bool 
 		*wanted = asmtext_local(word);
 	else if (asmtext_is(verb, ".weak") || asmtext_is(verb, ".hidden"))
 		*wanted = symbol && (!d->inst.symbols[symbol].defined ||
-				     (d->fate[symbol] == DUAL_PLAIN && d->keep[d->inst.symbols[symbol].atom] &&
+				     (d->resolution[symbol] == DUAL_PLAIN &&
+				      d->keep[d->inst.symbols[symbol].atom] &&
 				      !dual_is_function(&d->inst, d->inst.symbols[symbol].atom)));
 	return true;
 }
 
-/* Does the line go into the merged text? */
+/* Whether the line of inst goes into the merged text. */
 static bool is_wanted(const struct dual *d, const struct asmtext_line *l)
 {
 	const struct asmtext_section *s = &d->inst.sections[l->section];
@@ -208,11 +219,11 @@ static bool is_wanted(const struct dual *d, const struct asmtext_line *l)
 		return false;
 	if (l->atom && d->keep[l->atom])
 		return true;
-	/* Of a function that is left out, the labels stay: its debug information names them. */
+	/* Labels of a function that is left out stay: its debug information refers to them. */
 	return s->exec && l->kind == ASMTEXT_LABEL && asmtext_local(asmtext_verb(l->text));
 }
 
-/* The section of a line, if the last one was in another. */
+/* Enters section `to` unless it is the current one. `begun`: by section, whether it was entered. */
 static void enter_section(const struct dual *d, uint32_t to, uint32_t *section, bool *begun,
 			  struct buf *out)
 {

@@ -1,9 +1,9 @@
 /*
- * gcc compiles the source again. clang gets it preprocessed by itself without
- * instrumentation, because a program can ask clang whether it instruments
- * (__has_feature), and both versions must be of the same program.
+ * gcc compiles the source again. For clang, the source is first preprocessed without
+ * instrumentation: programs can test for it with __has_feature(thread_sanitizer), and both versions
+ * must be of the same program.
  *
- * All goes through files in memory: nothing is left behind.
+ * All output goes to memfds, so no temporary files remain.
  */
 #include "wrap/dual/second_compile.h"
 
@@ -18,15 +18,15 @@
 #include "wrap/args/response.h"
 #include "wrap/args/rewrite.h"
 
-#define HEAD_LINES 40	/* notes of properties may come first */
+#define HEAD_LINES 40	/* .file is among these; .note sections may come before it */
 
-/* A list of words with the marks of rewrite.h. */
+/* The command of REWRITE_DUAL_ENV. */
 struct plan {
-	struct args words;	/* from the compiler's own on */
-	bool gcc;
-	size_t sources;
-	const char *source;	/* the one meant */
-	const char *language;	/* after -x, before it */
+	struct args words;	/* compiler and arguments, with the marks of rewrite.h */
+	bool gcc;		/* gcc, else clang */
+	size_t sources;		/* number of sources among the words */
+	const char *source;	/* the source that the plain text comes from */
+	const char *language;	/* value of -x in effect for it, or NULL */
 };
 
 static const char *base_name(const char *path)
@@ -36,7 +36,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The name in the .file line that compilers begin with; from malloc, NULL: there is none. */
+/* Returns the source's name from the .file line at the text's start, from malloc; NULL: none. */
 static char *find_name(const char *text, size_t size)
 {
 	const char *end = text + size;
@@ -56,7 +56,7 @@ static char *find_name(const char *text, size_t size)
 	return NULL;
 }
 
-/* Which of the sources it is: the only one, or the only one of that name. */
+/* Finds the source that the text comes from: the only one, or the only one of that name. */
 static int find_source(struct plan *p, const char *name, struct err *err)
 {
 	const char *language = NULL;
@@ -80,8 +80,9 @@ static int find_source(struct plan *p, const char *name, struct err *err)
 	}
 	if (p->sources == 1 || found == 1)
 		return 0;
-	return err_set(err, "%s of the sources in one command have this name: compile them one by one",
-		       found ? "several" : "none");
+	return err_set(err,
+		       "%s of the sources in this command are named '%s': compile them one by one",
+		       found ? "several" : "none", base_name(name));
 }
 
 static bool is_cxx(const struct plan *p)
@@ -97,7 +98,7 @@ static bool is_cxx(const struct plan *p)
 	return true;
 }
 
-/* The words without the sources; those for the instrumented one only if wanted. */
+/* Appends the words without sources; those for the instrumented compilation if `instrumented`. */
 static void add_words(const struct plan *p, bool instrumented, struct args *out)
 {
 	for (size_t i = 0; i < p->words.count; i++) {
@@ -110,19 +111,23 @@ static void add_words(const struct plan *p, bool instrumented, struct args *out)
 	}
 }
 
+/* Appends the source, with its language. */
 static void add_source(const struct plan *p, struct args *out)
 {
 	if (p->language) {
 		args_add(out, "-x");
 		args_add(out, p->language);
 	} else if (p->sources > 1) {
-		args_add(out, "-x");	/* what was meant for the others */
+		args_add(out, "-x");	/* cancels -x of other sources */
 		args_add(out, "none");
 	}
 	args_add(out, p->source);
 }
 
-/* Runs it from one file to another; its words about a failure become the reason. */
+/*
+ * Runs the command with files as standard input (-1: none) and output. If it fails, its first line
+ * of error output becomes the reason.
+ */
 static int run(struct args *command, int in, int out, struct err *err)
 {
 	int said = memfd_create("snarl-said", MFD_CLOEXEC), status;
@@ -146,7 +151,7 @@ static int run(struct args *command, int in, int out, struct err *err)
 	return 0;
 }
 
-/* The instrumented text into the file `out`. */
+/* Writes the instrumented assembly to the file `out`. */
 static int compile(const struct plan *p, int out, struct err *err)
 {
 	struct args command = { 0 };
@@ -172,7 +177,7 @@ static int compile(const struct plan *p, int out, struct err *err)
 	if (p->gcc) {
 		add_source(p, &command);
 	} else {
-		args_add(&command, "-fverbose-asm");	/* dual_files.c reads the comments */
+		args_add(&command, "-fverbose-asm");	/* for is_file_attribute() */
 		args_add(&command, "-Xclang");
 		args_add(&command, "-main-file-name");
 		args_add(&command, "-Xclang");
@@ -203,8 +208,9 @@ static int merge(const struct plan *p, const char *plain, size_t size, struct bu
 		length = lseek(file, 0, SEEK_END);
 		text = mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, file, 0);
 		failed = text == MAP_FAILED
-				 ? err_set(err, "the instrumented compilation gave no text")
-				 : dual_merge(plain, size, text, (size_t)length, p->gcc, out, counts, err);
+				 ? err_set(err, "the instrumented compilation wrote no assembly")
+				 : dual_merge(plain, size, text, (size_t)length, p->gcc, out,
+					      counts, err);
 	}
 	if (text != MAP_FAILED)
 		munmap(text, (size_t)length);
@@ -212,7 +218,7 @@ static int merge(const struct plan *p, const char *plain, size_t size, struct bu
 	return failed;
 }
 
-int twice(const char *how, const char *plain, size_t size, struct buf *out,
+int second_compile(const char *how, const char *plain, size_t size, struct buf *out,
 	  struct dual_counts *counts, struct err *err)
 {
 	char *name = find_name(plain, size);

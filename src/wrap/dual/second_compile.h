@@ -1,6 +1,6 @@
 /*
- * The second compilation of a production build, run by our assembler when it has the
- * text of the first one.
+ * The second compilation of a production build. Our assembler runs it when it has the plain text,
+ * the assembly of the first one.
  */
 #ifndef WRAP_DUAL_SECOND_COMPILE_H
 #define WRAP_DUAL_SECOND_COMPILE_H
@@ -10,11 +10,11 @@
 #include "wrap/dual/dual_merge.h"
 
 /*
- * `how` is the value of REWRITE_DUAL_ENV. Puts the merged text in *out: 1. 0 if the text
- * does not come from one of the sources there, but was written by hand. -1 if it has to
- * stay plain, with the reason.
+ * Compiles the source of `plain` again, with instrumentation, and appends the merged text to *out.
+ * `how` is the value of REWRITE_DUAL_ENV. Returns 1; 0 if no compiler wrote `plain`; or -1 with
+ * the reason if only the plain text can be used.
  */
-int twice(const char *how, const char *plain, size_t size, struct buf *out,
+int second_compile(const char *how, const char *plain, size_t size, struct buf *out,
 	  struct dual_counts *counts, struct err *err);
 
 #endif

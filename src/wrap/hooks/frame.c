@@ -9,7 +9,7 @@
 #include "wrap/asm/instruction.h"
 #include "wrap/hooks/hook.h"
 
-/* A name that needs no quotes. */
+/* Whether the name needs no quotes in assembly. */
 static bool is_plain(struct asmtext_word name)
 {
 	for (uint32_t i = 0; i < name.size; i++)
@@ -18,8 +18,8 @@ static bool is_plain(struct asmtext_word name)
 	return true;
 }
 
-/* An address of the stack gets into another register. */
-static bool exposes_stack(struct asmtext_word line)
+/* Whether the line copies an address of the stack into another register or to memory. */
+static bool leaks_stack(struct asmtext_word line)
 {
 	struct asmtext_word verb = asmtext_verb(line);
 	const char *end = line.at + line.size, *at = line.at, *found;
@@ -36,7 +36,8 @@ static bool exposes_stack(struct asmtext_word line)
 	return false;
 }
 
-static bool below_stack(struct asmtext_word line)
+/* Whether the line accesses memory below %rsp. */
+static bool uses_red_zone(struct asmtext_word line)
 {
 	const char *open = memmem(line.at, line.size, "(%rsp", 5);
 	const char *at = open;
@@ -46,7 +47,7 @@ static bool below_stack(struct asmtext_word line)
 	return open && *at == '-';
 }
 
-/* gcc puts what is seldom run elsewhere, with the same stack. */
+/* Whether gcc split the function: NAME.cold, in another section, uses the same frame. */
 static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
 {
 	struct asmtext_word name = t->symbols[a->symbol].name;
@@ -57,39 +58,40 @@ static bool has_cold_part(const struct asmtext *t, const struct asmtext_atom *a)
 	return has;
 }
 
-enum frame frame_judge(const struct asmtext *t, const struct asmtext_atom *a)
+enum frame frame_classify(const struct asmtext *t, const struct asmtext_atom *a)
 {
-	enum frame frame = has_cold_part(t, a) ? FRAME_SHARED : FRAME_OWN;
+	enum frame frame = has_cold_part(t, a) ? FRAME_EXPOSED : FRAME_PRIVATE;
 
 	if (!is_plain(t->sections[a->section].name) || !is_plain(t->sections[a->section].group))
-		return FRAME_BAD;
+		return FRAME_UNSUPPORTED;
 	for (size_t i = a->first; i <= a->last; i++) {
 		const struct asmtext_line *l = &t->lines[i];
 
 		if (l->kind != ASMTEXT_CODE || !memmem(l->text.at, l->text.size, "%rsp", 4))
 			continue;
-		if (below_stack(l->text))
-			return FRAME_BAD;
-		if (l->user || exposes_stack(l->text))
-			frame = FRAME_SHARED;
+		if (uses_red_zone(l->text))
+			return FRAME_UNSUPPORTED;
+		if (l->user || leaks_stack(l->text))
+			frame = FRAME_EXPOSED;
 	}
 	return frame;
 }
 
-/* Somewhere else than on the stack, as far as the instruction says. */
-static bool stores(const struct insn *in)
+/* Whether the instruction writes memory other than by %rsp. */
+static bool writes_memory(const struct insn *in)
 {
 	const struct insn_operand *to = &in->operand[in->count ? in->count - 1 : 0];
 
-	if (in->count == 0 || to->place != INSN_MEMORY || to->reg == INSN_RSP || to->index == INSN_RSP)
+	if (in->count == 0 || to->kind != INSN_MEMORY || to->reg == INSN_RSP ||
+	    to->index == INSN_RSP)
 		return false;
-	return in->kind != INSN_COMPARE && in->kind != INSN_NOTHING && in->kind != INSN_BRANCH && in->kind != INSN_JUMP &&
-	       in->kind != INSN_WIDE;
+	return in->kind != INSN_COMPARE && in->kind != INSN_NOTHING && in->kind != INSN_BRANCH &&
+	       in->kind != INSN_JUMP && in->kind != INSN_WIDE;
 }
 
-bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last)
+bool frame_only_named_writes(const struct asmtext *t, uint32_t first, uint32_t last)
 {
-	bool hooked = false;	/* a write that is to come */
+	bool hooked = false;	/* a hook for the next write was seen */
 
 	for (uint32_t i = first; i <= last; i++) {
 		const struct asmtext_line *l = &t->lines[i];
@@ -99,7 +101,7 @@ bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last)
 		if (!hook_is_code(l))
 			continue;
 		if (hook_read(l, &hook)) {
-			/* What is read of the stack in 8 bytes is hooked nowhere. */
+			/* The read may be of a stack slot, which then is exposed. */
 			if ((hook.op & 0xff) == TRACE_READ && (hook.op >> 8 & TRACE_SIZE_MASK) >= 3)
 				return false;
 			hooked = (hook.op & 0xff) == TRACE_WRITE;
@@ -107,9 +109,9 @@ bool frame_is_left_alone(const struct asmtext *t, uint32_t first, uint32_t last)
 		}
 		if (l->user || !insn_read(l->text, &in))
 			return false;
-		if (stores(&in) && !hooked)
+		if (writes_memory(&in) && !hooked)
 			return false;
-		if (stores(&in) || in.kind == INSN_BRANCH || in.kind == INSN_JUMP)
+		if (writes_memory(&in) || in.kind == INSN_BRANCH || in.kind == INSN_JUMP)
 			hooked = false;
 	}
 	return true;

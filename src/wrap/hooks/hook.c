@@ -5,17 +5,17 @@
 #include "base/mem.h"
 #include "wrap/hooks/inline_asm.h"
 
-/* A called function keeps rbx, rsp, rbp, r12 to r15, … */
-#define KEPT_BY_CALL 0xf038u
-/* … what ir.c writes spoils rax and rcx, in a library rdx, r10 and r11 too. */
-#define KEPT_INLINED 0xfffcu
-#define KEPT_INLINED_PIC 0xf3f8u
+/* Masks of the general registers that a hook preserves, by their numbers. */
+#define KEPT_BY_CALL 0xf038u		/* rbx, rsp, rbp, r12 to r15, as the ABI says */
+#define KEPT_INLINED 0xfffcu		/* all but rax and rcx (inline_ir.c) */
+#define KEPT_INLINED_PIC 0xf3f8u	/* in a library, all but rax, rcx, rdx, r10 and r11 */
 
 static bool holds(struct asmtext_word line, const char *text)
 {
 	return memmem(line.at, line.size, text, strlen(text)) != NULL;
 }
 
+/* Reads a hook that inline_ir.c made; all of it is one line. */
 static bool read_inlined(struct asmtext_word line, struct hook *hook)
 {
 	static const char call[] = "call __snarl_access", store[] = "movw $", label[] = "; .Lsnarl";
@@ -51,18 +51,18 @@ bool hook_read(const struct asmtext_line *l, struct hook *hook)
 	return true;
 }
 
-bool *hook_names(const struct asmtext *t)
+bool *hook_referenced_symbols(const struct asmtext *t)
 {
-	bool *named = xcalloc(t->symbol_count, sizeof(*named));
+	bool *referenced = xcalloc(t->symbol_count, sizeof(*referenced));
 
 	for (size_t i = 0; i < t->symbol_count; i++)
-		named[i] = t->symbols[i].taken;
+		referenced[i] = t->symbols[i].address_taken;
 	for (size_t i = 0; i < t->ref_count; i++)
-		named[t->refs[i].symbol] = true;
-	return named;
+		referenced[t->refs[i].symbol] = true;
+	return referenced;
 }
 
-/* gcc's `view` counts positions within a line, and names each but once. */
+/* gcc's `view` numbers the positions within a source line; each number may stand in one .loc. */
 void hook_write_loc(struct asmtext_word line, struct buf *out)
 {
 	const char *view = memmem(line.at, line.size, " view ", 6);

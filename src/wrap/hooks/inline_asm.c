@@ -1,11 +1,9 @@
 /*
- * The inlining pass: a filter over the lines of an assembly. Only the first
- * letter of most lines is looked at.
+ * A filter over the lines of an assembly. For speed, it reads only the first letter of most lines.
  *
- * The runtime finds the sites again by the bytes of the first three
- * instructions, and a signal handler an append that it interrupted by the bytes
- * of all of it (runtime/hooks/entry.c): instructions and operands must stay exactly these, here
- * and in inline_ir.c.
+ * Two parts of the runtime recognise the inlined code by its bytes. record/site_scan.h finds sites
+ * by the first three instructions; hooks/entry.c finds an append that a signal interrupted by all
+ * of them. So instructions and operands must stay exactly as they are, here and in inline_ir.c.
  */
 #include "abi/layout.h"
 #include "wrap/hooks/inline_asm.h"
@@ -15,11 +13,12 @@
 
 #define HOOK "__tsan_"
 
-/* A piece of text that is being taken apart from the left. */
+/* A piece of text that is parsed from the left. */
 struct cursor {
 	const char *at, *end;
 };
 
+/* Takes `word` if the text begins with it. */
 static bool take(struct cursor *c, const char *word)
 {
 	size_t size = strlen(word);
@@ -39,7 +38,7 @@ static bool take_blanks(struct cursor *c)
 	return c->at > from;
 }
 
-/* 1, 2, 4, 8 or 16; 0 if there is no such number. */
+/* Takes 1, 2, 4, 8 or 16; returns 0 if there is no such number. */
 static unsigned take_access_size(struct cursor *c)
 {
 	if (take(c, "16"))
@@ -49,7 +48,7 @@ static unsigned take_access_size(struct cursor *c)
 	return 0;
 }
 
-/* The call's operand is exactly a hook, and nothing but a comment follows. */
+/* Parses a call whose operand is exactly a hook, with at most a comment behind it. */
 static bool parse_call(struct cursor c, struct inline_hook *hook)
 {
 	bool indirect, write, is_volatile;
@@ -106,40 +105,41 @@ void inline_compare(char *text, size_t room, bool wide, bool pic)
 	size_t own = wide ? offsetof(struct snarlrt_tls, own2) : offsetof(struct snarlrt_tls, own);
 
 	if (pic)
-		snprintf(text, room, "movq __snarl_tls@gottpoff(%%rip),%%rcx; %s,%%fs:%zu(%%rcx)", compare,
-			 own);
+		snprintf(text, room, "movq __snarl_tls@gottpoff(%%rip),%%rcx; %s,%%fs:%zu(%%rcx)",
+			 compare, own);
 	else
 		snprintf(text, room, "%s,%%fs:__snarl_tls@tpoff+%zu", compare, own);
 }
 
 /*
- * What the sequence below takes for granted: that the access is within one granule,
- * or has two to itself. It stays outside of what the runtime knows as the site.
+ * Calls the hook unless the access lies within one granule, or covers exactly two. The check that
+ * follows relies on it. The runtime does not count these instructions to the site.
  */
 static int format_alignment(char *text, size_t room, unsigned size, unsigned long long label)
 {
 	const unsigned granule = 1u << SHADOW_GRANULE_SHIFT;
 
 	if (size >= granule)
-		return snprintf(text, room, "\ttestb $%u,%%dil; jne .Lsnarlc%llu;", granule - 1, label);
+		return snprintf(text, room, "\ttestb $%u,%%dil; jne .Lsnarlc%llu;", granule - 1,
+				label);
 	return snprintf(text, room, "\tmovl %%edi,%%eax; andl $%u,%%eax; cmpl $%u,%%eax; "
 			"ja .Lsnarlc%llu;", granule - 1, granule - size, label);
 }
 
 /*
- * Private memory: one compare and on. Shared memory: append a record, whose
- * site is the address just behind, as for a call. All else is the call's: memory
- * on its way to be shared, a ring that is full or waits for something.
+ * Formats the check. Own and cut memory takes one compare. For shared memory it appends a record,
+ * whose site is the address behind the whole sequence, as for a call of the hook. The hook handles
+ * all else: memory in another state, and a ring that is full, missing or due for a time stamp.
  */
 static int format_access(char *text, size_t size, const struct inline_hook *hook,
 			 unsigned long long label, bool pic)
 {
-	bool wide = hook->size == 16;	/* two granules: two shadow words at once */
+	bool wide = hook->size == 16;	/* two granules: compares two shadow words at once */
 	unsigned op = inline_op(hook);
 	const char *load = pic ? "%fs:(%rcx)" : "%fs:__snarl_tls@tpoff";
 	const char *scratch = pic ? "%rdx" : "%rcx";
 	const char *prefix = hook->unaligned ? "unaligned_" : "";
-	const char *ask = strstr(hook->kind, "write") ? INLINE_ASK : "";
+	const char *prefetch = strstr(hook->kind, "write") ? INLINE_PREFETCH : "";
 	char compare[96];
 	int length = hook->unaligned ? format_alignment(text, size, hook->size, label) : 0;
 
@@ -154,7 +154,7 @@ static int format_access(char *text, size_t size, const struct inline_hook *hook
 			"movw $%u,%zu(%%rax); addq $%zu,%%rax; movq %%rax,%s; jmp .Lsnarl%llu; "
 			".Lsnarlc%llu: call " HOOK "%s%s%u@PLT; .Lsnarl%llu:",
 			SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE,
-			compare, label, wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, ask,
+			compare, label, wide ? "cmpl $-1,%eax" : "cmpw $-1,%ax", label, prefetch,
 			load, STAMP_BYTES - 1, label,
 			label, scratch, scratch, offsetof(struct trace_record, site),
 			op, RECORD_OP, sizeof(struct trace_record), load, label,
@@ -178,6 +178,7 @@ static void emit(const char *from, const char *to, const struct inline_sink *sin
 		sink->write(sink->context, from, (size_t)(to - from));
 }
 
+/* The last occurrence of `word` in the line, or NULL. */
 static const char *last_of(struct cursor line, const char *word)
 {
 	const char *last = NULL, *found;
@@ -190,7 +191,7 @@ static const char *last_of(struct cursor line, const char *word)
 	return last;
 }
 
-/* Several statements may share a line of inline assembly: the last one counts. */
+/* A line of inline assembly may hold several statements: the last change of syntax counts. */
 static void note_syntax(struct inliner *in, struct cursor line)
 {
 	const char *intel = last_of(line, ".intel_syntax");
@@ -200,7 +201,10 @@ static void note_syntax(struct inliner *in, struct cursor line)
 		in->intel = intel && (!att || intel > att);
 }
 
-/* A body that is assembled more than once must not contain our labels. */
+/*
+ * Tracks macros and syntax. The body of a macro or repetition is assembled more than once, so no
+ * check with labels may be put there.
+ */
 static void note_directive(struct inliner *in, struct cursor c)
 {
 	struct cursor line = c;
@@ -215,7 +219,7 @@ static void note_directive(struct inliner *in, struct cursor c)
 	}
 }
 
-/* Keeps the state; returns true if the line is a call to be replaced. */
+/* Updates the state; returns true if the line is a call to be replaced. */
 static bool read_line(struct inliner *in, struct cursor line, struct inline_hook *hook)
 {
 	take_blanks(&line);
@@ -228,7 +232,7 @@ static bool read_line(struct inliner *in, struct cursor line, struct inline_hook
 			in->user = false;
 		return false;
 	}
-	/* .loc, .long, .cfi_* and .L1: are most of a file: no more than a letter for them. */
+	/* The second letter rules out most lines: .loc, .long, .cfi_* and local labels. */
 	if (*line.at == '.' && line.end - line.at > 4 && strchr("maire", line.at[1]))
 		note_directive(in, line);
 	if (in->user) {
@@ -239,9 +243,8 @@ static bool read_line(struct inliner *in, struct cursor line, struct inline_hook
 }
 
 /*
- * clang gives the MD5 of each source; GNU as up to 2.40 at least writes its
- * bytes in reverse order, so it is better left out. Returns where to cut the
- * line.
+ * clang gives the MD5 of each source in .file lines. GNU as, at least up to 2.40, writes its bytes
+ * in reverse order, so it is left out. Returns where the line is to be cut.
  */
 static const char *without_md5(struct cursor line)
 {
@@ -266,7 +269,7 @@ void inliner_feed(struct inliner *in, const char *text, size_t size,
 		  const struct inline_sink *sink)
 {
 	const char *end = text + size;
-	const char *kept = text;	/* nothing from here on was written yet */
+	const char *kept = text;	/* text before it is written */
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
@@ -287,7 +290,7 @@ void inliner_feed(struct inliner *in, const char *text, size_t size,
 	emit(kept, end, sink);
 }
 
-bool inline_wanted(const char *text, size_t size)
+bool inline_has_hooks(const char *text, size_t size)
 {
 	return memmem(text, size, HOOK, strlen(HOOK)) != NULL;
 }

@@ -1,14 +1,11 @@
 /*
- * One line is one instruction, so this is a filter over lines, like inline.c. A call
+ * In LLVM's text form each line is one instruction, so this is a filter over lines.
  *
- *   call void @__tsan_read8(i8* %5), !dbg !17
+ * The inline assembly is marked alignstack because it contains a call: the stack must be aligned,
+ * and LLVM must not use the red zone.
  *
- * becomes
- *
- *   call void asm sideeffect alignstack "…", "{di},…"(i8* %5), !dbg !17
- *
- * alignstack: there is a call inside, so the stack must be aligned and nothing be
- * kept below its top.
+ * The runtime recognises the code by its bytes (see inline_asm.c). Numbers are written with $$ and
+ * labels with ${:uid}, as LLVM's inline assembly wants.
  */
 #include "abi/layout.h"
 #include "wrap/asm/asm_text.h"
@@ -21,26 +18,29 @@
 #define CALL ".Lsnarlc${:uid}"
 #define SPLIT ".Lsnarls${:uid}"
 
-#define SPOILED ",~{memory},~{dirflag},~{fpsr},~{flags}"
-#define SPOILED_EXEC "{di},~{rax},~{rcx}" SPOILED
-/* In a library the call may have to be bound first, which keeps neither of the last two. */
-#define SPOILED_PIC "{di},~{rax},~{rcx},~{rdx},~{r10},~{r11}" SPOILED
-#define SPOILED_AVX512                                                                  \
+/* Clobber lists. */
+#define CLOBBERS ",~{memory},~{dirflag},~{fpsr},~{flags}"
+#define CLOBBERS_EXEC "{di},~{rax},~{rcx}" CLOBBERS
+/* In a library, the dynamic linker may have to bind the call first, which changes r10 and r11. */
+#define CLOBBERS_PIC "{di},~{rax},~{rcx},~{rdx},~{r10},~{r11}" CLOBBERS
+/* The callee preserves neither mask registers nor xmm16 to xmm31. */
+#define CLOBBERS_AVX512                                                                  \
 	",~{k0},~{k1},~{k2},~{k3},~{k4},~{k5},~{k6},~{k7}"                              \
 	",~{xmm16},~{xmm17},~{xmm18},~{xmm19},~{xmm20},~{xmm21},~{xmm22},~{xmm23}"      \
 	",~{xmm24},~{xmm25},~{xmm26},~{xmm27},~{xmm28},~{xmm29},~{xmm30},~{xmm31}"
 
-/* What a module's code may look like. */
+/* Properties of a module on which the code depends. */
 struct ir_module {
 	bool pic;
-	bool avx, avx512;	/* in some function at least */
+	bool avx, avx512;	/* some function may use these registers */
 };
 
+/* A call of a hook. */
 struct ir_call {
 	bool write, is_volatile, unaligned;
-	unsigned size;
-	const char *arguments;	/* in parentheses */
-	const char *rest;	/* behind them */
+	unsigned size;		/* bytes of the access */
+	const char *arguments;	/* the opening parenthesis */
+	const char *rest;	/* what follows the closing one */
 };
 
 static bool take(const char **at, const char *end, const char *word)
@@ -53,7 +53,7 @@ static bool take(const char **at, const char *end, const char *word)
 	return true;
 }
 
-/* Behind the parenthesis that closes the one at `at`, or NULL. Names may be quoted. */
+/* Returns what follows the parenthesis that matches the one at `at`, or NULL. */
 static const char *closing(const char *at, const char *end)
 {
 	unsigned depth = 0;
@@ -90,28 +90,31 @@ static bool parse(const char *at, const char *end, struct ir_call *call)
 		return false;
 	call->arguments = at - 1;
 	call->rest = closing(at - 1, end);
-	/* One pointer, and nothing known about the call but where it is. */
+	/* One pointer, and behind the call nothing but metadata. */
 	if (!call->rest || (!take(&at, end, "i8* ") && !take(&at, end, "ptr ")))
 		return false;
 	return call->rest == end || *call->rest == ',';
 }
 
 /*
- * What the rest takes for granted: that the access is within one granule, or has two to
- * itself. It stays outside of what the runtime knows as the site.
+ * Jumps to the call, with ACCESS_SPLIT, unless the access lies within one granule or covers exactly
+ * two. The check that follows relies on it. The runtime does not count these instructions to the
+ * site.
  */
 static int format_alignment(char *text, size_t room, unsigned size, unsigned op)
 {
 	const unsigned granule = 1u << SHADOW_GRANULE_SHIFT;
 
 	if (size >= granule)
-		return snprintf(text, room, "testb $$%u,%%dil; movl $$%u,%%eax; jne " SPLIT "; ", granule - 1,
-				op | ACCESS_SPLIT);
+		return snprintf(text, room, "testb $$%u,%%dil; movl $$%u,%%eax; jne " SPLIT "; ",
+				granule - 1, op | ACCESS_SPLIT);
 	return snprintf(text, room, "movl %%edi,%%eax; andl $$%u,%%eax; cmpl $$%u,%%eax; "
 			"movl $$%u,%%eax; ja " SPLIT "; ", granule - 1, granule - size, op | ACCESS_SPLIT);
 }
 
-static int format(char *text, size_t size, const struct ir_call *call, const struct ir_module *module)
+/* Formats the call of inline assembly up to its arguments. */
+static int format(char *text, size_t size, const struct ir_call *call,
+		  const struct ir_module *module)
 {
 	bool wide = call->size == 16, pic = module->pic;
 	unsigned op = (unsigned)__builtin_ctz(call->size) << 8;
@@ -125,19 +128,20 @@ static int format(char *text, size_t size, const struct ir_call *call, const str
 		op |= TRACE_VOLATILE << 8;
 	if (call->unaligned)
 		format_alignment(alignment, sizeof(alignment), call->size, op);
-	return snprintf(text, size,
-			"  call void asm sideeffect alignstack \"%s"
-			"movq %%rdi,%%rax; shrq $$%d,%%rax; %s %#llx(,%%rax,2),%%eax; "
-			"%s; je " END "; %s; jne " CALL "; %s"
-			"movq %s,%%rax; testl $$%u,%%eax; je " CALL "; "
-			"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,%zu(%%rax); "
-			"movw $$%u,%zu(%%rax); addq $$%zu,%%rax; movq %%rax,%s; jmp " END "; "
-			CALL ": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
-			alignment, SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE,
-			compare, wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax", call->write ? INLINE_ASK : "",
-			cur, STAMP_BYTES - 1, site, site, offsetof(struct trace_record, site),
-			op, RECORD_OP, sizeof(struct trace_record), cur, op, module->avx ? "_wide" : "",
-			pic ? SPOILED_PIC : SPOILED_EXEC, module->avx512 ? SPOILED_AVX512 : "");
+	return snprintf(
+		text, size,
+		"  call void asm sideeffect alignstack \"%s"
+		"movq %%rdi,%%rax; shrq $$%d,%%rax; %s %#llx(,%%rax,2),%%eax; "
+		"%s; je " END "; %s; jne " CALL "; %s"
+		"movq %s,%%rax; testl $$%u,%%eax; je " CALL "; "
+		"leaq " END "(%%rip),%s; movq %%rdi,(%%rax); movq %s,%zu(%%rax); "
+		"movw $$%u,%zu(%%rax); addq $$%zu,%%rax; movq %%rax,%s; jmp " END "; " CALL
+		": movl $$%u,%%eax; " SPLIT ": call __snarl_access%s@PLT; " END ":\", \"%s%s\"",
+		alignment, SHADOW_GRANULE_SHIFT, wide ? "movl" : "movzwl", SHADOW_BASE, compare,
+		wide ? "cmpl $$-1,%eax" : "cmpw $$-1,%ax", call->write ? INLINE_PREFETCH : "", cur,
+		STAMP_BYTES - 1, site, site, offsetof(struct trace_record, site), op, RECORD_OP,
+		sizeof(struct trace_record), cur, op, module->avx ? "_wide" : "",
+		pic ? CLOBBERS_PIC : CLOBBERS_EXEC, module->avx512 ? CLOBBERS_AVX512 : "");
 }
 
 bool ir_recognise(const char *text, size_t size)
@@ -152,12 +156,12 @@ static bool holds(const char *text, size_t size, const char *word)
 
 void ir_transform(const char *text, size_t size, bool pic, const struct inline_sink *sink)
 {
-	/* Of the functions' attributes; elsewhere the words do no harm. */
+	/* The words stand in functions' attributes; found elsewhere, they only cost registers. */
 	const struct ir_module module = { .pic = pic,
 					  .avx = holds(text, size, "+avx"),
 					  .avx512 = holds(text, size, "+avx512") };
 	const char *end = text + size;
-	const char *kept = text;	/* nothing from here on was written yet */
+	const char *kept = text;	/* text before it is written */
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
@@ -177,7 +181,7 @@ void ir_transform(const char *text, size_t size, bool pic, const struct inline_s
 	sink->write(sink->context, kept, (size_t)(end - kept));
 }
 
-/* The label that a line begins with, or an empty word. */
+/* The label of a basic block that the line begins with, or an empty word. */
 static struct asmtext_word label_of(const char *text, const char *end)
 {
 	const char *colon;
@@ -188,7 +192,7 @@ static struct asmtext_word label_of(const char *text, const char *end)
 	return (struct asmtext_word){ text, colon ? (uint32_t)(colon - text) : 0 };
 }
 
-/* Whether the line is a conditional jump to that label. */
+/* Whether the line is a conditional branch that may go to the label. */
 static bool jumps_to(const char *text, const char *end, struct asmtext_word label)
 {
 	if (!label.size || !take(&text, end, "  br i1 "))

@@ -1,9 +1,15 @@
 /*
- * Straight-line code that was copied without its hooks has instructions that were there for them: addresses
- * put into %rdi, values that went to another register because a call would not have kept them.
+ * Dead code elimination and copy propagation for the body of a loop whose hooks were left out. The
+ * body has instructions that only served hooks: addresses moved to %rdi, and values moved to
+ * another register because the call would not have preserved them.
  *
- * What nobody reads goes, and so does the way back of a value that is still where it came from. What is made for
- * a copy alone is made where that goes.
+ *	movq	%rbx, %rdi		dropped: nothing reads %rdi
+ *	movapd	%xmm0, %xmm8		dropped, if nothing else reads %xmm8:
+ *	movapd	%xmm8, %xmm0		dropped: %xmm0 still has the value
+ *	leaq	(%rbx,%rbp,8), %rax	becomes leaq (%rbx,%rbp,8), %rcx
+ *	movq	%rax, %rcx		dropped, if %rax is dead behind it
+ *
+ * A copy whose result is needed only behind the loop moves there.
  */
 #ifndef WRAP_LOOPS_DEAD_CODE_H
 #define WRAP_LOOPS_DEAD_CODE_H
@@ -14,22 +20,24 @@
 #include "base/buf.h"
 #include "wrap/asm/asm_text.h"
 
-/* Registers by their numbers, as in insn.h. */
-struct thin_live {
+/* Sets of registers: bit n is register n (asm/instruction.h). */
+struct dead_code_live {
 	uint16_t general, vector;
-	uint16_t lower;		/* of vector registers, the lower half */
+	uint16_t lower;		/* vector registers of which only the lower 64 bits are live */
 };
 
-#define THIN_ALL ((struct thin_live){ .general = 0xffff, .vector = 0xffff })
+#define DEAD_CODE_ALL ((struct dead_code_live){ .general = 0xffff, .vector = 0xffff })
 
 /*
- * Appends the lines of `text`, a turn of a loop without jumps and calls, to *out, and to *behind what is to be done once behind
- * the loop, so that what they do to memory and to the registers that live on from turn to turn and there is unchanged; flags live on, too. All
- * of it is copied as it is where an instruction is not known.
+ * Writes `text`, the body of a loop without jumps and calls, with fewer instructions to *out, and
+ * instructions that are to be executed once behind the loop to *behind. The effect on memory, flags
+ * and the registers in `live` is the same, for the next iteration and behind the loop. If an
+ * instruction is not known, `text` is copied unchanged.
  */
-void thin_write(struct asmtext_word text, struct thin_live live, struct buf *out, struct buf *behind);
+void dead_code_write(struct asmtext_word text, struct dead_code_live live, struct buf *out,
+		     struct buf *behind);
 
-/* Adds what the instruction names; false if it is not known. */
-bool thin_names(struct asmtext_word line, struct thin_live *live);
+/* Adds the registers that the instruction reads or writes to *live; false if it is not known. */
+bool dead_code_add_names(struct asmtext_word line, struct dead_code_live *live);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * One instruction of a turn: what it reads and writes (thin_step.c), for those who take some away (thin.c).
+ * What one instruction of a loop's body reads and writes: dead_code_step.c finds out, and
+ * dead_code.c uses it to drop instructions.
  */
 #ifndef WRAP_LOOPS_DEAD_CODE_INTERNAL_H
 #define WRAP_LOOPS_DEAD_CODE_INTERNAL_H
@@ -7,40 +8,43 @@
 #include "wrap/asm/instruction.h"
 #include "wrap/loops/dead_code.h"
 
-/* What may be live, as bits: general registers, lower and upper halves of vector registers, flags. */
+/* Bits for what may be live: general registers, halves of vector registers, groups of flags. */
 #define GENERAL(r) (1ull << (r))
 #define LOW(r) (1ull << (16 + (r)))
 #define HIGH(r) (1ull << (32 + (r)))
 #define HIGHS (HIGH(16) - HIGH(0))
 #define FLAGS(f) ((uint64_t)(f) << 48)
 
-struct thin_step {
+/* One line of the body. */
+struct dead_code_step {
 	struct asmtext_word text;
-	bool code, gone;
-	bool later;		/* gone from the turn, and made behind the loop */
-	bool clears;		/* gone, and the upper half becomes 0 behind the loop */
-	char *own;		/* the text, if it was changed */
+	bool code;		/* it is an instruction; else no other member matters */
+	bool removed;		/* it is dropped from the body */
+	bool after_loop;	/* removed, but executed behind the loop */
+	bool clears_upper_after;	/* removed, but the upper half is cleared behind the loop */
+	char *own;		/* from malloc: the changed text; NULL: it is the original */
 	bool pure;		/* it does nothing but write registers and flags */
-	bool lanes;		/* the upper half is made of upper halves, and of nothing else */
-	bool copy;		/* of all 64 bits, or of the lower half, to the last operand */
-	bool zeroes;		/* … and the upper half becomes 0 */
+	bool lanes;		/* the result's upper half depends only on upper halves */
+	bool copy;		/* copies a general register, or a lower half, to operand 1 */
+	bool zeroes;		/* a copy that clears the upper half of operand 1 */
 	uint64_t reads;
-	uint64_t sets;		/* wholly */
-	uint64_t writes;	/* these, and those that change in part */
-	uint64_t live;		/* behind it */
-	size_t value;		/* of a copy, by a number */
+	uint64_t sets;		/* what it overwrites completely */
+	uint64_t writes;	/* `sets`, and what it changes in part */
+	uint64_t live;		/* what is live behind it */
+	size_t value;		/* the value that it copies, as a value number */
 	struct insn in;
 };
 
-static inline uint64_t thin_both(const struct insn_operand *o)
+/* Both halves of a vector register. */
+static inline uint64_t dead_code_both_halves(const struct insn_operand *o)
 {
 	return LOW(o->reg) | HIGH(o->reg);
 }
 
-/* All that the operand names; of memory that is its address. */
-uint64_t thin_named_by(const struct insn_operand *o);
+/* The registers that the operand names: for memory, those of its address. */
+uint64_t dead_code_named_by(const struct insn_operand *o);
 
-/* Fills in what step->text does. False: the instruction is not known. */
-bool thin_look(struct thin_step *step);
+/* Decodes step->text and fills the other members. False: the instruction is not known. */
+bool dead_code_read(struct dead_code_step *step);
 
 #endif

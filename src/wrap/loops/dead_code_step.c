@@ -1,31 +1,37 @@
-/* What instructions of a turn do, as far as it is known; of the others that they read and write all that they name. */
+/*
+ * What an instruction reads and writes. Of one that is not known in detail, it is assumed that it
+ * reads all registers that it names and changes its last operand in part.
+ */
 #include <string.h>
 
 #include "base/mem.h"
 #include "wrap/loops/dead_code_internal.h"
 
+/* How a vector instruction treats both halves of its registers. */
 enum form {
-	OPAQUE,			/* reads all of its operands */
-	SCALAR,			/* lower half of the last operand of those of both */
-	MOVE,			/* movsd: memory sets both halves, a register one */
-	MOVE_QUAD,		/* movq: sets both */
-	WHOLE,
-	BITS,
-	COMPARE,
-	TO_GENERAL,
-	FROM_GENERAL,
+	OPAQUE,			/* not known in detail */
+	SCALAR,			/* computes the target's lower half from both lower halves */
+	MOVE,			/* movsd: a load sets both halves, a copy only the lower one */
+	MOVE_QUAD,		/* movq: sets both halves, the upper one to 0 */
+	WHOLE,			/* copies, loads or stores both halves */
+	BITS,			/* bitwise operation, half by half */
+	COMPARE,		/* compares lower halves, sets flags */
+	TO_GENERAL,		/* converts a lower half to a general register */
+	FROM_GENERAL,		/* converts a general register to a lower half */
 };
 
 static const struct {
 	const char *text;
 	enum form form;
 } vector_verbs[] = {
-	{ "addsd", SCALAR }, { "subsd", SCALAR }, { "mulsd", SCALAR }, { "divsd", SCALAR }, { "minsd", SCALAR },
-	{ "maxsd", SCALAR }, { "sqrtsd", SCALAR }, { "addss", SCALAR }, { "subss", SCALAR }, { "mulss", SCALAR },
-	{ "divss", SCALAR }, { "cvtss2sd", SCALAR }, { "cvtsd2ss", SCALAR }, { "movsd", MOVE }, { "movq", MOVE_QUAD },
-	{ "movapd", WHOLE }, { "movaps", WHOLE }, { "movdqa", WHOLE }, { "movupd", WHOLE }, { "movups", WHOLE },
-	{ "movdqu", WHOLE }, { "andpd", BITS }, { "andps", BITS }, { "andnpd", BITS }, { "orpd", BITS }, { "xorpd", BITS },
-	{ "xorps", BITS }, { "pxor", BITS }, { "comisd", COMPARE }, { "ucomisd", COMPARE }, { "cvttsd2si", TO_GENERAL },
+	{ "addsd", SCALAR }, { "subsd", SCALAR }, { "mulsd", SCALAR }, { "divsd", SCALAR },
+	{ "minsd", SCALAR }, { "maxsd", SCALAR }, { "sqrtsd", SCALAR }, { "addss", SCALAR },
+	{ "subss", SCALAR }, { "mulss", SCALAR }, { "divss", SCALAR }, { "cvtss2sd", SCALAR },
+	{ "cvtsd2ss", SCALAR }, { "movsd", MOVE }, { "movq", MOVE_QUAD }, { "movapd", WHOLE },
+	{ "movaps", WHOLE }, { "movdqa", WHOLE }, { "movupd", WHOLE }, { "movups", WHOLE },
+	{ "movdqu", WHOLE }, { "andpd", BITS }, { "andps", BITS }, { "andnpd", BITS },
+	{ "orpd", BITS }, { "xorpd", BITS }, { "xorps", BITS }, { "pxor", BITS },
+	{ "comisd", COMPARE }, { "ucomisd", COMPARE }, { "cvttsd2si", TO_GENERAL },
 	{ "cvttsd2sil", TO_GENERAL }, { "cvttsd2siq", TO_GENERAL }, { "cvtsi2sd", FROM_GENERAL },
 	{ "cvtsi2sdl", FROM_GENERAL }, { "cvtsi2sdq", FROM_GENERAL },
 };
@@ -38,52 +44,56 @@ static enum form form_of(struct asmtext_word verb)
 	return OPAQUE;
 }
 
-uint64_t thin_named_by(const struct insn_operand *o)
+uint64_t dead_code_named_by(const struct insn_operand *o)
 {
 	uint64_t bits = 0;
 
-	if (o->place == INSN_VECTOR)
-		return thin_both(o);
-	if (o->place == INSN_IMMEDIATE)
+	if (o->kind == INSN_VECTOR)
+		return dead_code_both_halves(o);
+	if (o->kind == INSN_IMMEDIATE)
 		return 0;
 	if (o->reg < INSN_REGISTERS)
 		bits |= GENERAL(o->reg);
-	if (o->place == INSN_MEMORY && o->index < INSN_REGISTERS)
+	if (o->kind == INSN_MEMORY && o->index < INSN_REGISTERS)
 		bits |= GENERAL(o->index);
 	return bits;
 }
 
-/* Memory of the function's own, which it may read or not. */
+/* Whether the operand is a stack slot: a load from there can be dropped, since it cannot fault. */
 static bool is_stack(const struct insn_operand *o)
 {
-	return o->place == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque;
+	return o->kind == INSN_MEMORY && o->reg == INSN_RSP && o->index == INSN_NONE && !o->opaque;
 }
 
+/* Whether both operands are the same register. */
 static bool same_register(const struct insn *in)
 {
-	return in->count == 2 && in->operand[0].place == in->operand[1].place &&
-	       in->operand[0].place != INSN_MEMORY && in->operand[0].place != INSN_IMMEDIATE &&
-	       in->operand[0].reg == in->operand[1].reg && in->operand[0].size == in->operand[1].size;
+	return in->count == 2 && in->operand[0].kind == in->operand[1].kind &&
+	       in->operand[0].kind != INSN_MEMORY && in->operand[0].kind != INSN_IMMEDIATE &&
+	       in->operand[0].reg == in->operand[1].reg &&
+	       in->operand[0].size == in->operand[1].size;
 }
 
-static void set_vector(struct thin_step *s, uint64_t reads, uint64_t sets)
+static void set_vector(struct dead_code_step *s, uint64_t reads, uint64_t sets)
 {
 	s->reads = reads;
 	s->sets = s->writes = sets;
 }
 
-/* Two operands, of which at least one is a vector register. */
-static bool look_vector(struct thin_step *s, enum form form)
+/* An instruction with two operands, at least one of them a vector register. False: use OPAQUE. */
+static bool read_vector(struct dead_code_step *s, enum form form)
 {
 	const struct insn_operand *from = &s->in.operand[0], *to = &s->in.operand[1];
-	bool loads = from->place == INSN_MEMORY, registers = from->place == INSN_VECTOR && to->place == INSN_VECTOR;
-	uint64_t source = from->place == INSN_VECTOR ? LOW(from->reg) : thin_named_by(from);
+	bool loads = from->kind == INSN_MEMORY,
+	     registers = from->kind == INSN_VECTOR && to->kind == INSN_VECTOR;
+	uint64_t source = from->kind == INSN_VECTOR ? LOW(from->reg) : dead_code_named_by(from);
 
-	if (to->place == INSN_MEMORY) {
-		s->reads = thin_named_by(to) | (form == WHOLE ? thin_both(from) : source);
+	if (to->kind == INSN_MEMORY) {
+		s->reads = dead_code_named_by(to) |
+			   (form == WHOLE ? dead_code_both_halves(from) : source);
 		return form == MOVE || form == MOVE_QUAD || form == WHOLE;
 	}
-	if (to->place == INSN_REGISTER) {
+	if (to->kind == INSN_REGISTER) {
 		set_vector(s, source, GENERAL(to->reg));
 		return to->size >= 4 && (form == TO_GENERAL || form == MOVE_QUAD);
 	}
@@ -92,11 +102,11 @@ static bool look_vector(struct thin_step *s, enum form form)
 	else if (form == FROM_GENERAL)
 		set_vector(s, source, LOW(to->reg));
 	else if (form == MOVE)
-		set_vector(s, source, loads ? thin_both(to) : LOW(to->reg));
+		set_vector(s, source, loads ? dead_code_both_halves(to) : LOW(to->reg));
 	else if (form == MOVE_QUAD || form == WHOLE)
-		set_vector(s, source, thin_both(to));
+		set_vector(s, source, dead_code_both_halves(to));
 	else if (form == BITS)
-		set_vector(s, source | LOW(to->reg), thin_both(to));
+		set_vector(s, source | LOW(to->reg), dead_code_both_halves(to));
 	else if (form == COMPARE)
 		set_vector(s, source | LOW(to->reg), 0);
 	else
@@ -115,75 +125,80 @@ static bool look_vector(struct thin_step *s, enum form form)
 static bool has_vector(const struct insn *in)
 {
 	for (unsigned i = 0; i < in->count; i++)
-		if (in->operand[i].place == INSN_VECTOR)
+		if (in->operand[i].kind == INSN_VECTOR)
 			return true;
 	return false;
 }
 
-/* What is not known better: all is read, the last operand written, and nothing wholly set. */
-static void look_opaque(struct thin_step *s)
+/* An instruction not known in detail: reads all it names, and overwrites nothing completely. */
+static void read_opaque(struct dead_code_step *s)
 {
 	const struct insn *in = &s->in;
 
 	s->lanes = s->copy = s->zeroes = s->pure = false;
 	s->reads = s->sets = s->writes = 0;
 	for (unsigned i = 0; i < in->count; i++)
-		s->reads |= thin_named_by(&in->operand[i]);
+		s->reads |= dead_code_named_by(&in->operand[i]);
 	if (in->kind == INSN_WIDE || in->kind == INSN_ACC || in->kind == INSN_SIGN) {
 		s->writes = GENERAL(INSN_RAX) | GENERAL(INSN_RDX);
 		s->reads |= s->writes;
-	} else if (in->count && in->kind != INSN_COMPARE && in->operand[in->count - 1].place != INSN_MEMORY) {
-		s->writes = thin_named_by(&in->operand[in->count - 1]);
+	} else if (in->count && in->kind != INSN_COMPARE &&
+		   in->operand[in->count - 1].kind != INSN_MEMORY) {
+		s->writes = dead_code_named_by(&in->operand[in->count - 1]);
 	}
 }
 
-static void look_general(struct thin_step *s)
+/* An instruction without vector registers. */
+static void read_general(struct dead_code_step *s)
 {
 	const struct insn *in = &s->in;
 	const struct insn_operand *to = &in->operand[in->count ? in->count - 1 : 0];
 	bool whole = in->kind == INSN_MOVE || in->kind == INSN_LEA || in->kind == INSN_SET;
 	bool zero = (in->kind == INSN_XOR || in->kind == INSN_SUB) && same_register(in);
 
-	look_opaque(s);
-	if (in->kind == INSN_COMPARE || in->count == 0 || in->kind == INSN_WIDE || to->place != INSN_REGISTER)
+	read_opaque(s);
+	if (in->kind == INSN_COMPARE || in->count == 0 || in->kind == INSN_WIDE ||
+	    to->kind != INSN_REGISTER)
 		return;
 	s->writes = GENERAL(to->reg);
 	s->pure = true;
 	for (unsigned i = 0; i < in->count; i++)
-		s->pure &= in->operand[i].place != INSN_MEMORY || in->kind == INSN_LEA || is_stack(&in->operand[i]);
+		s->pure &= in->operand[i].kind != INSN_MEMORY || in->kind == INSN_LEA ||
+			   is_stack(&in->operand[i]);
 	if (to->size < 4)
 		return;
 	s->sets = s->writes;
 	if (whole || zero)
 		s->reads = 0;
 	for (unsigned i = 0; whole && i + 1 < in->count; i++)
-		s->reads |= thin_named_by(&in->operand[i]);
-	s->copy = in->kind == INSN_MOVE && in->operand[0].place == INSN_REGISTER && in->operand[0].size == 8 && to->size == 8;
+		s->reads |= dead_code_named_by(&in->operand[i]);
+	s->copy = in->kind == INSN_MOVE && in->operand[0].kind == INSN_REGISTER &&
+		  in->operand[0].size == 8 && to->size == 8;
 }
 
-bool thin_look(struct thin_step *s)
+bool dead_code_read(struct dead_code_step *s)
 {
 	if (!insn_read(s->text, &s->in) || s->in.kind >= INSN_BRANCH)
 		return false;
 	for (unsigned i = 0; i < s->in.count; i++)
-		if (s->in.operand[i].place == INSN_VECTOR && s->in.operand[i].reg >= INSN_REGISTERS)
+		if (s->in.operand[i].kind == INSN_VECTOR && s->in.operand[i].reg >= INSN_REGISTERS)
 			return false;
 	if (!has_vector(&s->in))
-		look_general(s);
-	else if (s->in.count != 2 || !look_vector(s, form_of(asmtext_verb(s->text))))
-		look_opaque(s);
+		read_general(s);
+	else if (s->in.count != 2 || !read_vector(s, form_of(asmtext_verb(s->text))))
+		read_opaque(s);
 	s->reads |= FLAGS(s->in.reads);
 	s->sets |= FLAGS(s->in.sets);
 	s->writes |= FLAGS(s->in.sets) | (s->in.maybe_sets ? FLAGS(INSN_ALL_FLAGS) : 0);
 	return true;
 }
 
-bool thin_names(struct asmtext_word line, struct thin_live *live)
+bool dead_code_add_names(struct asmtext_word line, struct dead_code_live *live)
 {
-	struct thin_step s = { .text = line };
+	struct dead_code_step s = { .text = line };
 	uint64_t all;
 
-	if (!thin_look(&s))
+	if (!dead_code_read(&s))
 		return false;
 	all = s.reads | s.writes;
 	live->general |= (uint16_t)all;

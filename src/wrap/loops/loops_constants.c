@@ -1,9 +1,10 @@
 /*
- * Constants that stay in registers. gcc reads a number from memory in each turn of a loop with hooks, since calls
- * keep no vector register; in native code it would have read it once.
+ * Moves floating-point constants to registers in the copy without hooks. In a loop with hooks, gcc
+ * loads a constant from memory in each iteration, since calls preserve no vector register. Without
+ * hooks it would have loaded the constant once.
  *
- * What the compiler calls .LC… and has put where nobody writes is such a number. All of a turn is run through, so
- * that it would be read anyway.
+ * A constant is a symbol .LC... of the compiler in a section that is not writable. Each iteration
+ * executes the whole body, so the load before the loop reads nothing that the loop would not read.
  */
 #include <string.h>
 
@@ -11,22 +12,24 @@
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-/* Those that mean the same with a register, and what loads as much as they read. */
+/* Instructions that mean the same with a register, and the load of what they read. */
 static const struct {
 	const char *verb, *load;
 } uses[] = {
-	{ "addsd", "movsd" }, { "subsd", "movsd" }, { "mulsd", "movsd" }, { "divsd", "movsd" }, { "minsd", "movsd" },
-	{ "maxsd", "movsd" }, { "comisd", "movsd" }, { "ucomisd", "movsd" }, { "addss", "movss" }, { "subss", "movss" },
-	{ "mulss", "movss" }, { "divss", "movss" }, { "comiss", "movss" }, { "ucomiss", "movss" }, { "andpd", "movapd" },
-	{ "andps", "movaps" }, { "andnpd", "movapd" }, { "orpd", "movapd" }, { "xorpd", "movapd" }, { "xorps", "movaps" },
+	{ "addsd", "movsd" }, { "subsd", "movsd" }, { "mulsd", "movsd" }, { "divsd", "movsd" },
+	{ "minsd", "movsd" }, { "maxsd", "movsd" }, { "comisd", "movsd" }, { "ucomisd", "movsd" },
+	{ "addss", "movss" }, { "subss", "movss" }, { "mulss", "movss" }, { "divss", "movss" },
+	{ "comiss", "movss" }, { "ucomiss", "movss" }, { "andpd", "movapd" }, { "andps", "movaps" },
+	{ "andnpd", "movapd" }, { "orpd", "movapd" }, { "xorpd", "movapd" }, { "xorps", "movaps" },
 };
 
+/* Whether the operand is a constant in read-only memory. */
 static bool is_constant(const struct asmtext *t, const struct insn_operand *o)
 {
 	uint32_t symbol;
 
-	if (o->place != INSN_MEMORY || o->reg != INSN_RIP || o->index != INSN_NONE || o->opaque || o->got ||
-	    !asmtext_starts(o->symbol, ".LC"))
+	if (o->kind != INSN_MEMORY || o->reg != INSN_RIP || o->index != INSN_NONE || o->opaque ||
+	    o->got || !asmtext_starts(o->symbol, ".LC"))
 		return false;
 	symbol = asmtext_find(t, o->symbol);
 	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM)
@@ -34,8 +37,12 @@ static bool is_constant(const struct asmtext *t, const struct insn_operand *o)
 	return !t->sections[t->lines[t->symbols[symbol].line].section].write;
 }
 
-/* How its first operand is loaded, if that is a constant's memory and may as well be a register; the operand's text. */
-static const char *find_use(struct asmtext_word line, const struct asmtext *t, struct asmtext_word *at)
+/*
+ * If the line's first operand is a constant that may be in a register, sets *at to the operand's
+ * text and returns the instruction that loads it, else NULL.
+ */
+static const char *find_use(struct asmtext_word line, const struct asmtext *t,
+			    struct asmtext_word *at)
 {
 	struct asmtext_word verb = asmtext_verb(line);
 	const char *end;
@@ -44,7 +51,8 @@ static const char *find_use(struct asmtext_word line, const struct asmtext *t, s
 	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
 		if (!asmtext_is(verb, uses[i].verb))
 			continue;
-		if (!insn_read(line, &in) || in.count != 2 || in.operand[1].place != INSN_VECTOR || !is_constant(t, &in.operand[0]))
+		if (!insn_read(line, &in) || in.count != 2 || in.operand[1].kind != INSN_VECTOR ||
+		    !is_constant(t, &in.operand[0]))
 			return NULL;
 		end = memmem(line.at, line.size, "(%rip)", 6);
 		if (!end || in.operand[0].symbol.at > end)
@@ -56,7 +64,8 @@ static const char *find_use(struct asmtext_word line, const struct asmtext *t, s
 	return NULL;
 }
 
-static const struct loops_constant *find_constant(const struct loops_spills *s, struct asmtext_word at, const char *load)
+static const struct loops_constant *find_constant(const struct loops_spills *s,
+						  struct asmtext_word at, const char *load)
 {
 	for (unsigned i = 0; i < s->constant_count; i++)
 		if (asmtext_same(s->constant[i].at, at) && strcmp(s->constant[i].load, load) == 0)
@@ -64,7 +73,8 @@ static const struct loops_constant *find_constant(const struct loops_spills *s, 
 	return NULL;
 }
 
-void loops_constants_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+void loops_constants_find(struct loops_spills *s, const struct loops_loop *l,
+			  const struct asmtext *t, unsigned *next)
 {
 	for (uint32_t i = l->head + 1; i < l->jump && s->constant_count < LOOPS_CONSTANTS; i++) {
 		struct asmtext_word at;
@@ -91,7 +101,8 @@ void loops_constants_write(const struct loops_spills *s, struct buf *out)
 	}
 }
 
-bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t, struct asmtext_word line, struct buf *out)
+bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t,
+			     struct asmtext_word line, struct buf *out)
 {
 	const struct loops_constant *c = NULL;
 	struct asmtext_word at;

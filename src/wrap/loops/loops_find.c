@@ -1,9 +1,10 @@
 /*
- * Finding the loops. A candidate is a conditional jump back to a label with nothing between
- * that jumps or is jumped to; walked through twice or more (linear.h), all else follows.
+ * Finds loops that qualify. A candidate is a conditional jump back to a label, with no jump and no
+ * jump target in between. Its body is executed symbolically (asm/linear.h), again and again until
+ * an iteration adds no taint.
  *
- * The jump must not depend on memory that others may write: a thread that waits for
- * another one would do so unseen.
+ * The jump must not depend on memory that other threads may write: in a copy without hooks, a
+ * thread that spins on a flag would wait unseen.
  */
 #include "wrap/loops/loops.h"
 
@@ -17,36 +18,37 @@
 
 struct finder {
 	struct asmtext t;
-	bool *named;		/* of symbols: code or data that is loaded refers to it */
-	uint8_t *frame;		/* of atoms: enum frame */
-	struct linear_turn turn;
-	struct loops_loop loop;
+	bool *referenced;		/* by symbol: hook_referenced_symbols() */
+	uint8_t *frame;			/* by atom: enum frame */
+	struct linear_state state;
+	struct loops_loop loop;		/* the candidate */
 };
 
-static bool walk_code(struct finder *f, uint32_t line)
+/* Executes one line symbolically; false: the loop does not qualify. */
+static bool walk_line(struct finder *f, uint32_t line)
 {
 	const struct asmtext_line *l = &f->t.lines[line];
 	struct hook hook;
 	struct insn in;
 
 	if (hook_read(l, &hook)) {
-		if (!loops_add(&f->loop, line, &hook, &f->turn))
+		if (!loops_add_access(&f->loop, line, &hook, &f->state))
 			return false;
-		linear_call(&f->turn, hook.kept);
+		linear_call(&f->state, hook.kept);
 		return true;
 	}
-	if (l->user || !insn_read(l->text, &in) || !linear_step(&f->turn, &in))
+	if (l->user || !insn_read(l->text, &in) || !linear_step(&f->state, &in))
 		return false;
-	loops_note(&f->loop, &f->turn, l->text, &in);
+	loops_note_flags(&f->loop, &f->state, l->text, &in);
 	return true;
 }
 
-/* One turn, without the jump. */
-static bool walk(struct finder *f)
+/* Executes one iteration symbolically, without the jump back. */
+static bool walk_iteration(struct finder *f)
 {
 	const struct asmtext *t = &f->t;
 
-	linear_begin(&f->turn);
+	linear_begin_iteration(&f->state);
 	f->loop.access_count = 0;
 	for (uint32_t i = f->loop.head + 1; i < f->loop.jump; i++) {
 		const struct asmtext_line *l = &t->lines[i];
@@ -56,45 +58,49 @@ static bool walk(struct finder *f)
 		if (l->kind == ASMTEXT_DIRECTIVE && asmtext_is(asmtext_verb(l->text), ".loc"))
 			continue;
 		if (l->kind == ASMTEXT_LABEL && !l->user &&
-		    !f->named[asmtext_find(t, asmtext_verb(l->text))])
+		    !f->referenced[asmtext_find(t, asmtext_verb(l->text))])
 			continue;
-		if (l->kind != ASMTEXT_CODE || !walk_code(f, i))
+		if (l->kind != ASMTEXT_CODE || !walk_line(f, i))
 			return false;
 	}
 	return true;
 }
 
-/* Until nothing new is tainted or found. */
+/* Repeats the iteration until it adds no taint and no stack slot. */
 static bool walk_all(struct finder *f)
 {
 	bool tainted[LINEAR_VARIABLES];
 	unsigned stack;
 
 	do {
-		memcpy(tainted, f->turn.tainted, sizeof(tainted));
-		stack = f->turn.stack_count;
-		if (!walk(f))
+		memcpy(tainted, f->state.tainted, sizeof(tainted));
+		stack = f->state.stack_count;
+		if (!walk_iteration(f))
 			return false;
 		for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
-			f->turn.tainted[i] |= tainted[i];
-	} while (stack != f->turn.stack_count || memcmp(tainted, f->turn.tainted, sizeof(tainted)) != 0);
+			f->state.tainted[i] |= tainted[i];
+	} while (stack != f->state.stack_count ||
+		 memcmp(tainted, f->state.tainted, sizeof(tainted)) != 0);
 	return true;
 }
 
-/* The label that the line jumps back to if all between may be a loop, else 0. */
+/* If the line is a conditional jump back within its function, returns the label's line, else 0. */
 static uint32_t find_head(const struct asmtext *t, uint32_t line, struct insn *jump)
 {
 	const struct asmtext_line *l = &t->lines[line];
 	uint32_t symbol, head;
 
 	if (l->kind != ASMTEXT_CODE || l->user || !l->atom || asmtext_verb(l->text).size < 2 ||
-	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) || jump->kind != INSN_BRANCH)
+	    asmtext_verb(l->text).at[0] != 'j' || !insn_read(l->text, jump) ||
+	    jump->kind != INSN_BRANCH)
 		return 0;
 	symbol = asmtext_find(t, jump->operand[0].symbol);
-	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM || t->symbols[symbol].atom != l->atom)
+	if (!symbol || t->symbols[symbol].defined != ASMTEXT_ATOM ||
+	    t->symbols[symbol].atom != l->atom)
 		return 0;
 	head = t->symbols[symbol].line;
-	if (head >= line || t->lines[head].section != l->section || t->lines[head].kind != ASMTEXT_LABEL)
+	if (head >= line || t->lines[head].section != l->section ||
+	    t->lines[head].kind != ASMTEXT_LABEL)
 		return 0;
 	return head;
 }
@@ -104,30 +110,31 @@ static enum frame frame_of(struct finder *f, uint32_t line)
 	uint32_t atom = f->t.lines[line].atom;
 
 	if (f->frame[atom] == FRAME_UNKNOWN)
-		f->frame[atom] = (uint8_t)frame_judge(&f->t, &f->t.atoms[atom]);
+		f->frame[atom] = (uint8_t)frame_classify(&f->t, &f->t.atoms[atom]);
 	return f->frame[atom];
 }
 
-/* Whether nothing but what names it can write the stack. */
+/* Whether, in these lines, only accesses by %rsp write stack slots that are followed. */
 static bool owns_stack(struct finder *f, uint32_t first, uint32_t last)
 {
-	return frame_of(f, last) == FRAME_OWN || frame_is_left_alone(&f->t, first, last);
+	return frame_of(f, last) == FRAME_PRIVATE || frame_only_named_writes(&f->t, first, last);
 }
 
+/* Fills f->loop if the line ends a loop that qualifies. */
 static bool find(struct finder *f, uint32_t line)
 {
 	const struct asmtext *t = &f->t;
 	struct insn jump;
 	uint32_t head = find_head(t, line, &jump);
 
-	if (!head || frame_of(f, line) == FRAME_BAD)
+	if (!head || frame_of(f, line) == FRAME_UNSUPPORTED)
 		return false;
 	f->loop.head = head;
 	f->loop.jump = line;
-	f->loop.turn = &f->turn;
-	linear_init(&f->turn, owns_stack(f, head, line));
-	return walk_all(f) && !(jump.reads & ~f->turn.flags_set) && !f->turn.flags_tainted &&
-	       loops_settle(&f->loop) && loops_flags_are_dead(t, line + 1);
+	f->loop.state = &f->state;
+	linear_init(&f->state, owns_stack(f, head, line));
+	return walk_all(f) && !(jump.reads & ~f->state.flags_set) && !f->state.flags_tainted &&
+	       loops_qualify(&f->loop) && loops_flags_are_dead(t, line + 1);
 }
 
 static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct buf *out)
@@ -138,7 +145,7 @@ static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct b
 	}
 }
 
-/* Copies the text with its loops; returns how many of them are there twice. */
+/* Writes the text with two copies of each loop that qualifies; returns the number of such loops. */
 static size_t write_loops(struct finder *f, bool pic, struct buf *out)
 {
 	size_t count = 0;
@@ -162,14 +169,14 @@ size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
 	size_t count = 0;
 
 	if (asmtext_read(&f.t, text, size, &err) == 0) {
-		f.named = hook_names(&f.t);
+		f.referenced = hook_referenced_symbols(&f.t);
 		f.frame = xcalloc(f.t.atom_count, sizeof(*f.frame));
 		count = write_loops(&f, pic, out);
 	} else {
 		buf_add(out, text, size);
 	}
 	asmtext_free(&f.t);
-	free(f.named);
+	free(f.referenced);
 	free(f.frame);
 	return count;
 }

@@ -1,6 +1,13 @@
 /*
- * Between the two halves of loops_transform: a loop is found (loops_find.c), and written
- * (loops_write.c).
+ * What the steps of loops_transform() share. For each loop:
+ *   1. loops_find.c walks through the body and collects the hooked accesses
+ *   2. loops_qualify.c computes what the descriptor says
+ *   3. loops_write.c writes both copies and the descriptor. loops_spills.c and loops_constants.c
+ *	give values of memory a register, and dead_code.h drops instructions that served hooks.
+ *	loops_end.c writes the code that records common cases without a call.
+ *
+ * A slot is one of the descriptor's, below %rsp (abi/layout.h). A stack slot is 8 bytes of the
+ * function's frame.
  */
 #ifndef WRAP_LOOPS_LOOPS_INTERNAL_H
 #define WRAP_LOOPS_LOOPS_INTERNAL_H
@@ -12,46 +19,50 @@
 #include "wrap/loops/dead_code.h"
 
 struct loops_access {
-	uint32_t line;			/* of the hook */
-	struct asmtext_word site;	/* its label; empty: one has to be put behind the line */
-	unsigned op;
-	struct linear at, stride;
+	uint32_t line;			/* line of the hook */
+	struct asmtext_word site;	/* label behind the hook; empty: loops_write.c adds one */
+	unsigned op;			/* of the record: kind | detail << 8 */
+	struct linear at;		/* address, by the values at the iteration's start */
+	struct linear stride;		/* what each iteration adds to the address */
 };
 
 struct loops_loop {
-	uint32_t head, jump;		/* lines: the label, the jump back */
+	uint32_t head, jump;		/* lines of the label and of the jump back to it */
 	uint32_t access_count, silent_count;
-	struct loops_access access[TRACE_LOOP_ACCESSES];
-	struct loops_access silent[TRACE_LOOP_ACCESSES];	/* cannot be told: no copy is used unless a list switches them off */
-	uint8_t counter;		/* a register that changes by `step` each turn */
-	int64_t step;
+	struct loops_access access[TRACE_LOOP_ACCESSES];	/* those in the descriptor */
+	struct loops_access silent[TRACE_LOOP_ACCESSES];	/* those with other addresses */
+	uint8_t counter;		/* register by which iterations are counted */
+	int64_t step;			/* what each iteration adds to the counter */
 	uint8_t slot_count;
-	uint8_t slot[LOOP_SLOTS];	/* variables whose value at the start is needed */
-	struct linear compared[2];	/* what the flags are of that the jump back depends on: */
-	unsigned moving;		/* this one changes by bound_step each turn, the other stays */
-	int64_t bound_step;
-	bool guessed;			/* … or so it seems */
-	int compared_at[2];		/* the registers that they are in, or -1 */
-	const struct linear_turn *turn;	/* the stack variables' places */
+	uint8_t slot[LOOP_SLOTS];	/* variable whose value before the loop each slot holds */
+	/* The flags of the jump back come from the comparison of these two values. */
+	struct linear compared[2];
+	unsigned moving;		/* index of the value that each iteration changes */
+	int64_t bound_step;		/* what each iteration adds to it */
+	bool assumed;			/* it is only assumed that the other value is constant */
+	int compared_at[2];		/* register that holds each value, or -1 */
+	const struct linear_state *state;	/* at an iteration's end */
 };
 
-#define LOOPS_SPILLS 12
+#define LOOPS_SPILLS 12		/* there are 8 vector and 4 general registers for stack slots */
 
+/* A stack slot of 8 bytes that the loop uses (loops_spills.c). */
 struct loops_spill {
-	int64_t at;		/* eight bytes, so far from %rsp */
-	bool vector, refused;
-	bool set_first;		/* in each turn, before it is read */
-	bool set;
-	const char *reg;	/* has them in the copy without hooks; NULL: they stay */
+	int64_t at;		/* offset from %rsp */
+	bool vector;		/* vector registers are loaded and stored there */
+	bool refused;		/* it cannot be in a register */
+	bool set_first;		/* each iteration writes it before reading it */
+	bool set;		/* some instruction writes it */
+	const char *reg;	/* its register in the copy without hooks; NULL: it has none */
 };
 
-#define LOOPS_CONSTANTS 4
+#define LOOPS_CONSTANTS 4	/* constants that may get a register */
 
-/* A number in memory that nobody writes (loops_constants.c). */
+/* A floating-point constant in read-only memory (loops_constants.c). */
 struct loops_constant {
-	struct asmtext_word at;	/* the operand */
-	const char *load;	/* the instruction that reads as much */
-	const char *reg;	/* has it in the copy without hooks */
+	struct asmtext_word at;	/* text of the memory operand */
+	const char *load;	/* instruction that loads it */
+	const char *reg;	/* its register in the copy without hooks */
 };
 
 struct loops_spills {
@@ -60,53 +71,75 @@ struct loops_spills {
 	struct loops_constant constant[LOOPS_CONSTANTS];
 };
 
-void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t);
+/* Adds a hooked access. False: the loop has too many, or the access is volatile. */
+bool loops_add_access(struct loops_loop *l, uint32_t line, const struct hook *hook,
+		      const struct linear_state *state);
 
-/* Before the first turn, and after the last. */
-void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out);
+/*
+ * Notes what an instruction compares, in case the jump back depends on its flags. `state` is the
+ * state behind the instruction, whose line is `text`.
+ */
+void loops_note_flags(struct loops_loop *l, struct linear_state *state, struct asmtext_word text,
+		      const struct insn *in);
 
-/* The next vector register from *next on that the loop does not name, or NULL. Free only if calls keep none. */
-const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next);
+/*
+ * Computes what the descriptor needs, from the accesses and from l->state at an iteration's end.
+ * False: the loop does not qualify.
+ */
+bool loops_qualify(struct loops_loop *l);
 
-/* The loop's hooks are calls. Registers from *next on. */
-void loops_constants_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, unsigned *next);
-void loops_constants_write(const struct loops_spills *s, struct buf *out);
-
-/* As loops_spills_replace. */
-bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t, struct asmtext_word line, struct buf *out);
-
-/* The registers that it has found, for either. */
-void loops_spills_name(const struct loops_spills *s, struct thin_live *live);
-
-/* False: the line needs no change, and is not written. */
-bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out);
-
-/* False: there are too many, or it must be seen by itself. */
-bool loops_add(struct loops_loop *l, uint32_t line, const struct hook *hook, const struct linear_turn *turn);
-
-/* An instruction that may be the last one to set flags in a turn; `turn` is what is known behind it. */
-void loops_note(struct loops_loop *l, struct linear_turn *turn, struct asmtext_word text, const struct insn *in);
-
-/* Of the accesses, and of l->turn at the end of a turn, all that is needed to tell the loop. False: it cannot be told. */
-bool loops_settle(struct loops_loop *l);
-
-/* Whether no flag is used before it is set, from this line on. */
+/* Whether the code from this line on sets each flag before it uses it. */
 bool loops_flags_are_dead(const struct asmtext *t, size_t line);
 
-/* Writes what takes the place of the lines from behind head to jump. */
+/* The place by which the descriptor names the variable's value before the loop, or -1. */
+int loops_place(const struct loops_loop *l, unsigned variable);
+
+/* Writes what replaces the lines behind head up to jump; `number` makes its labels unique. */
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
 		 struct buf *out);
 
+/* Names of the general registers, without the %. */
 extern const char *const loops_registers[INSN_REGISTERS];
 
-/* The access whose hook is in that line, told or silent; NULL: it is none. */
+/* The access whose hook is that line, described or silent; NULL: the line is no hook. */
 const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line);
 
-/* Whether its end can be written out, and that: __snarl_loop is called behind it where it leaves the loop to it. */
-bool loops_end_fits(const struct loops_loop *l);
-void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
+/* Chooses registers for stack slots and constants in the copy without hooks. */
+void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t);
 
-/* The number under which the descriptor names the variable, or -1. */
-int loops_place(const struct loops_loop *l, unsigned variable);
+/* Writes the loads of these stack slots before the loop (`load`), or the stores behind it. */
+void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out);
+
+/* Adds the registers that were chosen. */
+void loops_spills_add_live(const struct loops_spills *s, struct dead_code_live *live);
+
+/* Writes the line with a register in place of a stack slot; false, and no output: it has none. */
+bool loops_spills_replace(const struct loops_spills *s, struct asmtext_word line, struct buf *out);
+
+/*
+ * The next vector register from *next on that the loop does not name, or NULL. It is free only in a
+ * loop whose hooks are calls, since calls preserve no vector register.
+ */
+const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next);
+
+/* Chooses registers for constants, in a loop whose hooks are calls; `next`: loops_free_vector(). */
+void loops_constants_find(struct loops_spills *s, const struct loops_loop *l,
+			  const struct asmtext *t, unsigned *next);
+
+/* Writes the loads of these constants before the loop. */
+void loops_constants_write(const struct loops_spills *s, struct buf *out);
+
+/* Writes the line with a register in place of a constant; false, and no output: it has none. */
+bool loops_constants_replace(const struct loops_spills *s, const struct asmtext *t,
+			     struct asmtext_word line, struct buf *out);
+
+/* Whether loops_end_write() supports the loop. */
+bool loops_end_possible(const struct loops_loop *l);
+
+/*
+ * Writes code that records the loop in common cases and jumps to its end. In all other cases it
+ * falls through to the call of __snarl_loop.
+ */
+void loops_end_write(const struct loops_loop *l, bool pic, size_t number, struct buf *out);
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * What stays in registers. gcc takes a hook for a call, which keeps no vector register and few others: what
- * a turn needs behind it waits on the stack. In a copy without hooks that is a detour of some cycles for
- * each value, and of a multiple of the whole turn for one that goes from turn to turn.
+ * Moves stack slots to registers in the copy without hooks. gcc spills values to the stack around a
+ * hook, because it is a call that preserves no vector register and few others. Without hooks, each
+ * spill costs some cycles; one of a value that goes from iteration to iteration can take several
+ * times as long as the rest of the loop.
  *
- * Registers that the loop does not name are free if there was a call in it. Eight bytes of the
- * stack that nothing else can reach (linear.h) get one of them if each instruction that
- * uses them has the same meaning with a register.
+ * Since the hooks were calls, registers that calls do not preserve and that the loop does not name
+ * are free. A stack slot gets one of them if nothing else can reach the slot (asm/linear.h) and all
+ * instructions that use it mean the same with a register.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,18 @@
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
+/* Instructions that mean the same with a register in place of an 8-byte stack slot. */
 static const char *const vector_verbs[] = {
-	"movsd", "addsd", "subsd", "mulsd", "divsd", "minsd", "maxsd", "sqrtsd", "ucomisd", "comisd",
+	"movsd", "addsd", "subsd", "mulsd", "divsd", "minsd", "maxsd", "sqrtsd", "ucomisd",
+	"comisd",
 };
 static const char *const general_verbs[] = { "movq", "addq", "subq", "cmpq" };
 
-/* Those that calls do not keep and no instruction uses without naming them, as mul and cqto do %rdx. */
-static const char *const free_general[] = { "r8", "r9", "r10", "r11" };
+/*
+ * Registers that calls do not preserve and that no instruction uses without naming them (as mul and
+ * cqto use %rdx).
+ */
+static const char *const general_registers[] = { "r8", "r9", "r10", "r11" };
 
 static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t count)
 {
@@ -31,7 +37,7 @@ static bool is_one_of(struct asmtext_word verb, const char *const *words, size_t
 
 #define IS_ONE_OF(verb, words) is_one_of(verb, words, sizeof(words) / sizeof((words)[0]))
 
-/* The operand that is on the stack, or -1: none; -2: not one that can be told. */
+/* The index of the operand that is a stack slot; -1: none; -2: the line uses %rsp otherwise. */
 static int stack_operand(const struct insn *in)
 {
 	int found = -1;
@@ -39,7 +45,7 @@ static int stack_operand(const struct insn *in)
 	for (unsigned i = 0; i < in->count; i++) {
 		const struct insn_operand *o = &in->operand[i];
 
-		if (o->place != INSN_MEMORY || (o->reg != INSN_RSP && o->index != INSN_RSP))
+		if (o->kind != INSN_MEMORY || (o->reg != INSN_RSP && o->index != INSN_RSP))
 			continue;
 		if (o->index != INSN_NONE || o->opaque || o->symbol.size || found != -1)
 			return -2;
@@ -48,20 +54,23 @@ static int stack_operand(const struct insn *in)
 	return found;
 }
 
-/* Whether the instruction means the same with a register there. */
-static bool suits(struct asmtext_word verb, const struct insn *in, unsigned at, bool *vector)
+/* Whether the instruction means the same with a register as operand `at`. */
+static bool register_would_do(struct asmtext_word verb, const struct insn *in, unsigned at,
+			      bool *vector)
 {
 	const struct insn_operand *other = &in->operand[1 - at];
 
 	if (in->count != 2)
 		return false;
-	*vector = other->place == INSN_VECTOR;
+	*vector = other->kind == INSN_VECTOR;
 	if (*vector)
 		return IS_ONE_OF(verb, vector_verbs);
-	return (other->place == INSN_IMMEDIATE || (other->place == INSN_REGISTER && other->size == 8)) &&
+	return (other->kind == INSN_IMMEDIATE ||
+		(other->kind == INSN_REGISTER && other->size == 8)) &&
 	       IS_ONE_OF(verb, general_verbs);
 }
 
+/* Refuses the stack slots that overlap these bytes. */
 static void refuse(struct loops_spills *s, int64_t from, int64_t size)
 {
 	for (unsigned i = 0; i < s->count; i++)
@@ -69,7 +78,7 @@ static void refuse(struct loops_spills *s, int64_t from, int64_t size)
 			s->spill[i].refused = true;
 }
 
-/* Whether the instruction does nothing but write eight bytes to that operand. */
+/* Whether the instruction writes 8 bytes to that operand without reading it. */
 static bool stores_eight(struct asmtext_word line, const struct insn *in, unsigned operand)
 {
 	const struct insn_operand *from = &in->operand[0];
@@ -77,13 +86,18 @@ static bool stores_eight(struct asmtext_word line, const struct insn *in, unsign
 
 	if (in->count != 2 || operand != 1)
 		return false;
-	if (from->place == INSN_VECTOR)
+	if (from->kind == INSN_VECTOR)
 		return asmtext_is(verb, "movsd") || asmtext_is(verb, "movq");
-	return asmtext_is(verb, "movq") && (from->place == INSN_IMMEDIATE || (from->place == INSN_REGISTER && from->size == 8));
+	return asmtext_is(verb, "movq") &&
+	       (from->kind == INSN_IMMEDIATE || (from->kind == INSN_REGISTER && from->size == 8));
 }
 
-/* Two that overlap are refused, and so is one that is used in two ways. */
-static bool note(struct loops_spills *s, const struct insn *in, unsigned operand, struct asmtext_word line, bool vector)
+/*
+ * Adds the stack slot that an instruction uses, or refuses it if vector and general instructions
+ * share it. False: there are too many.
+ */
+static bool add_stack_slot(struct loops_spills *s, const struct insn *in, unsigned operand,
+		     struct asmtext_word line, bool vector)
 {
 	int64_t at = in->operand[operand].number;
 	bool sets = operand == 1 && in->kind != INSN_COMPARE;
@@ -97,12 +111,20 @@ static bool note(struct loops_spills *s, const struct insn *in, unsigned operand
 	if (s->count == LOOPS_SPILLS)
 		return false;
 	s->spill[s->count++] = (struct loops_spill){
-		.at = at, .vector = vector, .set_first = stores_eight(line, in, operand), .set = sets,
+		.at = at,
+		.vector = vector,
+		.set_first = stores_eight(line, in, operand),
+		.set = sets,
 	};
 	return true;
 }
 
-static bool look(struct loops_spills *s, const struct loops_loop *l, const struct asmtext *t, bool refusing)
+/*
+ * Walks through the loop. If not `refusing`, collects the stack slots that could be in registers,
+ * else refuses those that some other instruction uses. False: no stack slot can be moved.
+ */
+static bool find_stack_slots(struct loops_spills *s, const struct loops_loop *l,
+			     const struct asmtext *t, bool refusing)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		struct asmtext_word text = t->lines[i].text;
@@ -119,50 +141,54 @@ static bool look(struct loops_spills *s, const struct loops_loop *l, const struc
 				return false;
 			continue;
 		}
-		if (!suits(asmtext_verb(text), &in, (unsigned)at, &vector)) {
+		if (!register_would_do(asmtext_verb(text), &in, (unsigned)at, &vector)) {
 			if (refusing)
 				refuse(s, in.operand[at].number, in.size > 8 ? 64 : 8);
 		} else if (!refusing) {
-			if (!note(s, &in, (unsigned)at, text, vector))
+			if (!add_stack_slot(s, &in, (unsigned)at, text, vector))
 				return false;
 		}
 	}
 	return true;
 }
 
-static bool names(const struct loops_loop *l, const struct asmtext *t, const char *name)
+/* Whether the loop names the register. */
+static bool is_named(const struct loops_loop *l, const struct asmtext *t, const char *name)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++)
-		if (hook_is_code(&t->lines[i]) && memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
+		if (hook_is_code(&t->lines[i]) &&
+		    memmem(t->lines[i].text.at, t->lines[i].text.size, name, strlen(name)))
 			return true;
 	return false;
 }
 
 const char *loops_free_vector(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
 {
-	static const char *const all[] = { "xmm15", "xmm14", "xmm13", "xmm12", "xmm11", "xmm10", "xmm9", "xmm8" };
+	static const char *const all[] = { "xmm15", "xmm14", "xmm13", "xmm12",
+					   "xmm11", "xmm10", "xmm9",  "xmm8" };
 
 	while (*next < sizeof(all) / sizeof(all[0])) {
 		const char *name = all[(*next)++];
 
-		if (!names(l, t, name) && !names(l, t, name + 1))	/* nor %ymm15 */
+		if (!is_named(l, t, name) && !is_named(l, t, name + 1))	/* nor %ymm15 */
 			return name;
 	}
 	return NULL;
 }
 
-static const char *find_general(const struct loops_loop *l, const struct asmtext *t, unsigned *next)
+static const char *free_general_register(const struct loops_loop *l, const struct asmtext *t,
+					 unsigned *next)
 {
-	while (*next < sizeof(free_general) / sizeof(free_general[0])) {
-		const char *name = free_general[(*next)++];
+	while (*next < sizeof(general_registers) / sizeof(general_registers[0])) {
+		const char *name = general_registers[(*next)++];
 
-		if (!names(l, t, name))
+		if (!is_named(l, t, name))
 			return name;
 	}
 	return NULL;
 }
 
-/* clang's keep registers: what is not named may be in use. */
+/* Inlined hooks of clang preserve registers, so one that the loop does not name may be in use. */
 static bool hooks_are_calls(const struct loops_loop *l)
 {
 	for (unsigned i = 0; i < l->access_count; i++)
@@ -175,7 +201,8 @@ static void refuse_overlapping(struct loops_spills *s)
 {
 	for (unsigned i = 0; i < s->count; i++)
 		for (unsigned k = 0; k < i; k++)
-			if (s->spill[i].at != s->spill[k].at && s->spill[i].at < s->spill[k].at + 8 &&
+			if (s->spill[i].at != s->spill[k].at &&
+			    s->spill[i].at < s->spill[k].at + 8 &&
 			    s->spill[k].at < s->spill[i].at + 8)
 				s->spill[i].refused = s->spill[k].refused = true;
 }
@@ -187,13 +214,15 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 	*s = (struct loops_spills){ 0 };
 	if (!hooks_are_calls(l))
 		return;
-	if (!l->turn->follow_stack || !look(s, l, t, false) || !look(s, l, t, true))
+	if (!l->state->follow_stack || !find_stack_slots(s, l, t, false) ||
+	    !find_stack_slots(s, l, t, true))
 		s->count = 0;
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
 		if (!s->spill[i].refused)
-			s->spill[i].reg = s->spill[i].vector ? loops_free_vector(l, t, &vectors)
-							     : find_general(l, t, &generals);
+			s->spill[i].reg = s->spill[i].vector
+						  ? loops_free_vector(l, t, &vectors)
+						  : free_general_register(l, t, &generals);
 	loops_constants_find(s, l, t, &vectors);
 }
 
@@ -211,7 +240,7 @@ void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out
 	}
 }
 
-void loops_spills_name(const struct loops_spills *s, struct thin_live *live)
+void loops_spills_add_live(const struct loops_spills *s, struct dead_code_live *live)
 {
 	for (unsigned i = 0; i < s->count; i++) {
 		const struct loops_spill *p = &s->spill[i];

@@ -1,13 +1,18 @@
 /*
- * Writing a loop twice.
+ * Writes both copies of a loop, the choice between them, and the descriptor. Example: loops.h.
  */
 #include <string.h>
 
 #include "wrap/hooks/hook.h"
 #include "wrap/loops/loops_internal.h"
 
-#define FEW 16u			/* hooks that cost as much as to tell a loop */
-#define FEW_MORE 2		/* … and each of its accesses, where its end is not written out */
+/*
+ * The copy without hooks runs if the loop will make at least MIN_ACCESSES accesses: recording a
+ * loop costs about as much as that many hooks. If __snarl_loop is called, each access costs about
+ * MORE_ITERATIONS hooks more.
+ */
+#define MIN_ACCESSES 16u
+#define MORE_ITERATIONS 2
 
 const char *const loops_registers[INSN_REGISTERS] = {
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -30,36 +35,35 @@ const struct loops_access *loops_hook(const struct loops_loop *l, uint32_t line)
 	return NULL;
 }
 
-/* The jump back, to another label. */
-static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind, size_t number,
-		       struct buf *out)
+/* Writes the jump back, to the label .LsnarlKINDnumber. */
+static void write_jump(const struct asmtext *t, const struct loops_loop *l, char kind,
+		       size_t number, struct buf *out)
 {
 	struct asmtext_word verb = asmtext_verb(t->lines[l->jump].text);
 
 	buf_addf(out, "\t%.*s\t.Lsnarl%c%zu\n", (int)verb.size, verb.at, kind, number);
 }
 
-/* Where the variable is before the first turn. */
+/* Writes the operand that holds the variable before the loop. */
 static void write_variable(const struct loops_loop *l, unsigned variable, struct buf *out)
 {
 	if (variable < INSN_REGISTERS)
 		buf_addf(out, "%%%s", loops_registers[variable]);
 	else
-		buf_addf(out, "%lld(%%rsp)", (long long)l->turn->stack[variable - INSN_REGISTERS]);
+		buf_addf(out, "%lld(%%rsp)", (long long)l->state->stack[variable - INSN_REGISTERS]);
 }
 
-/*
- * Telling a loop costs as much as some hooks: where there will be fewer, the loop has them.
- */
-static void write_few(const struct loops_loop *l, size_t number, struct buf *out)
+/* Writes a jump to the copy with hooks for loops that will have too few iterations. */
+static void write_short_loop_check(const struct loops_loop *l, size_t number, struct buf *out)
 {
-	unsigned more = loops_end_fits(l) ? 0 : FEW_MORE;
-	int64_t turns = (FEW + l->access_count - 1) / l->access_count + more, step = l->bound_step, least;
+	unsigned more = loops_end_possible(l) ? 0 : MORE_ITERATIONS;
+	int64_t iterations = (MIN_ACCESSES + l->access_count - 1) / l->access_count + more,
+		step = l->bound_step, least;
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
 	const char *scratch;
 
-	/* At the end of the first turn this much is to come. */
-	if (__builtin_mul_overflow(turns - 1, step, &least) ||
+	/* Difference of the compared values that leaves this many iterations. */
+	if (__builtin_mul_overflow(iterations - 1, step, &least) ||
 	    __builtin_add_overflow(least, moving->constant, &least) ||
 	    __builtin_sub_overflow(least, still->constant, &least) || least != (int32_t)least)
 		return;
@@ -71,23 +75,28 @@ static void write_few(const struct loops_loop *l, size_t number, struct buf *out
 		buf_add_text(out, "$0");
 	buf_addf(out, ", %%%s\n\tsubq\t", scratch);
 	write_variable(l, moving->term[0].variable, out);
-	buf_addf(out, ", %%%s\n\tcmpq\t$%lld, %%%s\n\tmovq\t-8(%%rsp), %%%s\n\t%s\t.Lsnarlh%zu\n", scratch,
-		 (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
+	buf_addf(out, ", %%%s\n\tcmpq\t$%lld, %%%s\n\tmovq\t-8(%%rsp), %%%s\n\t%s\t.Lsnarlh%zu\n",
+		 scratch, (long long)least, scratch, scratch, step > 0 ? "jl" : "jg", number);
 }
 
-/* A jump over all that follows, of which the runtime makes a nop if a list of sites switches the silent ones off. */
-static void write_gate(const struct loops_loop *l, size_t number, struct buf *out)
+/*
+ * Writes a jump of five bytes to the copy with hooks, if there are silent accesses. The runtime
+ * turns it into a nop while a list of sites switches all of them off.
+ */
+static void write_silent_jump(const struct loops_loop *l, size_t number, struct buf *out)
 {
 	if (l->silent_count)
-		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number, number);
+		buf_addf(out, ".Lsnarlg%zu:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh%zu-.-4\n", number,
+			 number);
 }
 
+/* Writes the choice between the copies, and the slots with values before the loop. */
 static void write_start(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
 	bool saved = pic;
 
-	write_gate(l, number, out);
-	write_few(l, number, out);
+	write_silent_jump(l, number, out);
+	write_short_loop_check(l, number, out);
 	for (unsigned i = 0; i < l->slot_count; i++)
 		saved |= l->slot[i] >= INSN_REGISTERS;
 	if (saved)
@@ -101,28 +110,32 @@ static void write_start(const struct loops_loop *l, bool pic, size_t number, str
 		unsigned variable = l->slot[i];
 
 		if (variable < INSN_REGISTERS)
-			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable], LOOP_SLOT_AT(i));
+			buf_addf(out, "\tmovq\t%%%s, %d(%%rsp)\n", loops_registers[variable],
+				 LOOP_SLOT_AT(i));
 	}
 	for (unsigned i = 0; i < l->slot_count; i++) {
 		unsigned variable = l->slot[i];
 
 		if (variable >= INSN_REGISTERS)
 			buf_addf(out, "\tmovq\t%lld(%%rsp), %%rax\n\tmovq\t%%rax, %d(%%rsp)\n",
-				 (long long)l->turn->stack[variable - INSN_REGISTERS], LOOP_SLOT_AT(i));
+				 (long long)l->state->stack[variable - INSN_REGISTERS],
+				 LOOP_SLOT_AT(i));
 	}
 	if (saved)
 		buf_add_text(out, "\tmovq\t-8(%rsp), %rax\n");
 }
 
-static void write_turn(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills,
-		       struct buf *out)
+/* Writes the body without hooks, and with registers for stack slots and constants. */
+static void write_body(const struct asmtext *t, const struct loops_loop *l,
+		       const struct loops_spills *spills, struct buf *out)
 {
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct asmtext_line *line = &t->lines[i];
 
 		if (line->kind == ASMTEXT_DIRECTIVE) {
 			hook_write_loc(line->text, out);
-		} else if (hook_is_code(line) && !loops_hook(l, i) && !loops_spills_replace(spills, line->text, out) &&
+		} else if (hook_is_code(line) && !loops_hook(l, i) &&
+			   !loops_spills_replace(spills, line->text, out) &&
 			   !loops_constants_replace(spills, t, line->text, out)) {
 			add_word(out, line->text);
 			buf_add_char(out, '\n');
@@ -130,55 +143,61 @@ static void write_turn(const struct asmtext *t, const struct loops_loop *l, cons
 	}
 }
 
-/* At the end of a turn: what the last hook keeps, what is named behind it, and what has got a register. */
-static struct thin_live live_behind(const struct asmtext *t, const struct loops_loop *l, const struct loops_spills *spills)
+/*
+ * What may be live at an iteration's end: registers that the last hook preserves, registers that
+ * instructions behind it name, and registers chosen for stack slots and constants.
+ */
+static struct dead_code_live live_at_end(const struct asmtext *t, const struct loops_loop *l,
+					 const struct loops_spills *spills)
 {
 	uint32_t last = l->access[l->access_count - 1].line;
-	struct thin_live live = THIN_ALL;
+	struct dead_code_live live = DEAD_CODE_ALL;
 	struct hook hook;
 
 	if (l->silent_count && l->silent[l->silent_count - 1].line > last)
 		last = l->silent[l->silent_count - 1].line;
 	if (!hook_read(&t->lines[last], &hook) || hook.site.size)
-		return live;		/* clang's hooks keep nearly all */
-	live = (struct thin_live){ .general = (uint16_t)hook.kept };
+		return live;		/* clang's hooks preserve nearly all registers */
+	live = (struct dead_code_live){ .general = (uint16_t)hook.kept };
 	for (uint32_t i = last + 1; i < l->jump; i++)
-		if (hook_is_code(&t->lines[i]) && !thin_names(t->lines[i].text, &live))
-			return THIN_ALL;
-	loops_spills_name(spills, &live);
+		if (hook_is_code(&t->lines[i]) && !dead_code_add_names(t->lines[i].text, &live))
+			return DEAD_CODE_ALL;
+	loops_spills_add_live(spills, &live);
 	return live;
 }
 
-static void write_tell(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
+/* Writes the code that records the loop. */
+static void write_record_call(const struct loops_loop *l, bool pic, size_t number, struct buf *out)
 {
-	if (loops_end_fits(l))
+	if (loops_end_possible(l))
 		loops_end_write(l, pic, number, out);
 	buf_addf(out, "\tcall\t%s\n\tnopl\t.Lsnarld%zu(%%rip)\n\tjmp\t.Lsnarle%zu\n",
 		 pic ? "*__snarl_loop@GOTPCREL(%rip)" : "__snarl_loop", number, number);
 }
 
-static void write_fast(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,
-		       struct buf *out)
+/* Writes the copy without hooks, and the recording behind it. */
+static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, bool pic,
+			   size_t number, struct buf *out)
 {
 	struct loops_spills spills;
-	struct buf turn = { 0 }, behind = { 0 };
+	struct buf body = { 0 }, behind = { 0 };
 
 	loops_spills_find(&spills, l, t);
 	loops_spills_write(&spills, true, out);
 	loops_constants_write(&spills, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
-	write_turn(t, l, &spills, &turn);
-	thin_write((struct asmtext_word){ (const char *)turn.data, (uint32_t)turn.size }, live_behind(t, l, &spills), out,
-		   &behind);
+	write_body(t, l, &spills, &body);
+	dead_code_write((struct asmtext_word){ (const char *)body.data, (uint32_t)body.size },
+			live_at_end(t, l, &spills), out, &behind);
 	write_jump(t, l, 'f', number, out);
 	buf_add(out, behind.data, behind.size);
-	buf_free(&turn);
+	buf_free(&body);
 	buf_free(&behind);
 	loops_spills_write(&spills, false, out);
-	write_tell(l, pic, number, out);
+	write_record_call(l, pic, number, out);
 }
 
-/* Marks the place behind a hook, so that descriptors can name it. */
+/* Writes a label behind a hook, by which the descriptor names its site. */
 static void write_label(const struct loops_access *a, struct buf *out)
 {
 	if (a->site.size == 0)
@@ -188,7 +207,7 @@ static void write_label(const struct loops_access *a, struct buf *out)
 static void write_hooked(const struct asmtext *t, const struct loops_loop *l, size_t number,
 			 struct buf *out)
 {
-	/* Without a list it is the one that runs. */
+	/* With silent accesses and without a list of sites, this copy runs: align it. */
 	buf_addf(out, "%s.Lsnarlh%zu:\n", l->silent_count ? "\t.p2align 4\n" : "", number);
 	for (uint32_t i = l->head + 1; i < l->jump; i++) {
 		const struct loops_access *a = loops_hook(l, i);
@@ -202,7 +221,9 @@ static void write_hooked(const struct asmtext *t, const struct loops_loop *l, si
 	buf_addf(out, ".Lsnarle%zu:\n", number);
 }
 
-static void write_term(const struct loops_loop *l, const struct linear *v, unsigned i, struct buf *out)
+/* Writes term `i` of a value as a struct loop_term. */
+static void write_term(const struct loops_loop *l, const struct linear *v, unsigned i,
+		       struct buf *out)
 {
 	if (i < v->terms)
 		buf_addf(out, "%d,%d", loops_place(l, v->term[i].variable), (int)v->term[i].factor);
@@ -217,8 +238,11 @@ static bool same_value(const struct linear *a, const struct linear *b)
 	return linear_distance(a, b, &distance) && distance == 0;
 }
 
-/* How many accesses before there is the first one of the same memory, or more of it at the same place; 0: it is this one. */
-static unsigned same_before(const struct loops_loop *l, unsigned i)
+/*
+ * Returns N if N accesses before this one comes the first with the same addresses and at least the
+ * same size; 0 if there is none.
+ */
+static unsigned equal_before(const struct loops_loop *l, unsigned i)
 {
 	const struct loops_access *a = &l->access[i];
 
@@ -232,7 +256,7 @@ static unsigned same_before(const struct loops_loop *l, unsigned i)
 	return 0;
 }
 
-/* A quad of data, not to its end: the label behind the hook. */
+/* Writes the beginning of a .quad with the site's label. */
 static void write_site(const struct loops_access *a, struct buf *out)
 {
 	buf_add_text(out, "\t.quad\t");
@@ -242,6 +266,7 @@ static void write_site(const struct loops_access *a, struct buf *out)
 		buf_addf(out, ".Lsnarlp%u", a->line);
 }
 
+/* Writes a struct loop_access. */
 static void write_access(const struct loops_loop *l, unsigned i, struct buf *out)
 {
 	const struct loops_access *a = &l->access[i];
@@ -262,22 +287,28 @@ static void write_access(const struct loops_loop *l, unsigned i, struct buf *out
 	if (a->stride.terms)
 		write_term(l, &a->stride, 0, out);
 	else
-		buf_addf(out, "%u,0", same_before(l, i));
+		buf_addf(out, "%u,0", equal_before(l, i));
 	buf_add_char(out, '\n');
 }
 
-/* Where the code's section goes, its descriptors go: a group's, or what the linker throws away. */
-static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number, struct buf *out)
+/*
+ * Writes the descriptor. Its section is in the group of the code's section and has a name of its
+ * own, so that the linker drops both together.
+ */
+static void write_descriptor(const struct asmtext *t, const struct loops_loop *l, size_t number,
+			     struct buf *out)
 {
 	const struct asmtext_section *s = &t->sections[t->lines[l->jump].section];
 
-	buf_addf(out, "\t.pushsection\t.data.rel.ro.snarl%.*s,\"aw%s\",@progbits", (int)s->name.size,
-		 s->name.at, s->group.size ? "G" : "");
+	buf_addf(out, "\t.pushsection\t.data.rel.ro.snarl%.*s,\"aw%s\",@progbits",
+		 (int)s->name.size, s->name.at, s->group.size ? "G" : "");
 	if (s->group.size)
 		buf_addf(out, ",%.*s,comdat", (int)s->group.size, s->group.at);
-	buf_addf(out, "\n\t.p2align 3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
-		 number, l->access_count, l->counter, loops_place(l, l->counter) - LOOP_FIRST_SLOT, l->silent_count,
-		 (long long)l->step);
+	buf_addf(out,
+		 "\n\t.p2align "
+		 "3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
+		 number, l->access_count, l->counter, loops_place(l, l->counter) - LOOP_FIRST_SLOT,
+		 l->silent_count, (long long)l->step);
 	for (unsigned i = 0; i < l->access_count; i++)
 		write_access(l, i, out);
 	for (unsigned i = 0; i < l->silent_count; i++) {
@@ -293,7 +324,7 @@ void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, 
 		 struct buf *out)
 {
 	write_start(l, pic, number, out);
-	write_fast(t, l, pic, number, out);
+	write_unhooked(t, l, pic, number, out);
 	write_hooked(t, l, number, out);
 	write_descriptor(t, l, number, out);
 }

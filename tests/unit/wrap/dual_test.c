@@ -1,4 +1,4 @@
-/* Merging two assemblies: who is paired, whose data is used, and what must stay plain. */
+/* Merging two assemblies: paired functions, shared data, and functions that stay plain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void test_pair(void **state)
 	buf_free(&m.text);
 }
 
-/* The NOP is before a loop that begins at the entry, behind endbr64 and unwinding. */
+/* The nop is before a loop that begins at the entry, but behind endbr64 and unwind directives. */
 static void test_entry(void **state)
 {
 	const char *inst = "\t.text\n" FUNCTION("f", "");
@@ -80,7 +80,7 @@ static void test_entry(void **state)
 	buf_free(&m.text);
 }
 
-/* Numbers of static variables that differ, but can be told by their size. */
+/* Static variables with different numbers are matched by their size. */
 static void test_statics(void **state)
 {
 	struct merged m = merge("\t.text\n" FUNCTION("f", "\tmovl\tn.0(%rip), %eax\n") COMMON("n.0")
@@ -95,7 +95,7 @@ static void test_statics(void **state)
 	buf_free(&m.text);
 }
 
-/* Both are called n and look the same; the numbers went to the other function. */
+/* Two functions have equal static variables n, which are numbered the other way round. */
 static void test_statics_swapped(void **state)
 {
 	struct merged m = merge("\t.text\n" FUNCTION("f", "\tincl\tn.0(%rip)\n") FUNCTION("g", "\tincl\tn.1(%rip)\n")
@@ -110,7 +110,10 @@ static void test_statics_swapped(void **state)
 	buf_free(&m.text);
 }
 
-/* A variable that only one has: who uses it stays plain, and who cannot do without that one. */
+/*
+ * A variable is missing in plain: functions that use it stay plain, and so do functions that need
+ * them.
+ */
 static void test_missing(void **state)
 {
 	struct merged m = merge("\t.text\n" FUNCTION("f", "") FUNCTION("g", "") FUNCTION("h", ""),
@@ -125,7 +128,7 @@ static void test_missing(void **state)
 	buf_free(&m.text);
 }
 
-/* gcc's clones and clang's local functions come along for instrumented callers. */
+/* gcc's clones and clang's local functions are copied for instrumented callers. */
 static void test_inner(void **state)
 {
 	const char *plain = "\t.text\n" STATIC("s", "") STATIC("t", "") FUNCTION("f", "\tcall\ts\n\tleaq\tt(%rip), %rax\n");
@@ -144,7 +147,7 @@ static void test_inner(void **state)
 
 #define TEXT(label, text) "\t.section\t.rodata.str1.1,\"aMS\",@progbits,1\n" label ":\n\t.string\t\"" text "\"\n"
 
-/* The same string is the same object; others, jump tables among them, are copied. */
+/* Equal strings become one object; other constants, such as jump tables, are copied. */
 static void test_constants(void **state)
 {
 	struct merged m = merge(TEXT(".LC0", "x") TEXT(".LC1", "y") "\t.text\n"
@@ -162,7 +165,7 @@ static void test_constants(void **state)
 	buf_free(&m.text);
 }
 
-/* A table for computed gotos looks the same, but leads into its own version. */
+/* Tables of computed gotos look equal, but each refers to its own version's labels. */
 static void test_code_table(void **state)
 {
 	const char *text = "\t.section\t.data.rel.ro.local,\"aw\"\n\t.type\tsteps.0, @object\n\t.size\tsteps.0, 8\n"
@@ -178,7 +181,7 @@ static void test_code_table(void **state)
 
 #define GROUP "\t.section\t.text.i,\"axG\",@progbits,i,comdat\n\t.weak\ti\n\t.type\ti, @function\ni:\n\tret\n\t.size\ti, .-i\n"
 
-/* With its group if the plain one has it; without, if only instrumented code needs it. */
+/* A function stays in its section group if plain has the group, else it leaves the group. */
 static void test_groups(void **state)
 {
 	struct merged m = merge(GROUP "\t.text\n" FUNCTION("f", "\tcall\ti\n"),
@@ -196,7 +199,7 @@ static void test_groups(void **state)
 	buf_free(&m.text);
 }
 
-/* Text of the programmer may define what must not be there twice. */
+/* Inline assembly may define a symbol, which must not be defined twice. */
 static void test_user_text(void **state)
 {
 	struct merged m = merge("\t.text\n" FUNCTION("f", "#APP\nmark:\n#NO_APP\n") FUNCTION("g", "#APP\n1:\tjmp 1b\n#NO_APP\n"),
@@ -218,7 +221,7 @@ static void test_strange(void **state)
 
 	(void)state;
 	assert_int_equal(dual_merge(text, strlen(text), "", 0, true, &out, &counts, &err), -1);
-	assert_string_equal(err.text, "'.intel_syntax' in the compiler's assembly");
+	assert_string_equal(err.text, "the compiler's assembly has '.intel_syntax', which snarl does not read");
 	buf_free(&out);
 }
 

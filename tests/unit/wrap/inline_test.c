@@ -52,35 +52,35 @@ static void check_untouched(const char *text)
 	check(text, true, text);
 }
 
-/* Before writes. */
-#define ASK "prefetchw (%rdi); "
+/* The prefetch before the record of a write. */
+#define PREFETCH "prefetchw (%rdi); "
 
-/* The record's kind and size, as a number: detail << 8 | kind. */
-#define APPEND(label, op, ask, cur, scratch)                                                \
-	"jne .Lsnarlc" label "; " ask "movq " cur ",%rax; testl $4095,%eax; "                          \
+/* `op` is the record's kind and detail, as a number: kind | detail << 8. */
+#define APPEND(label, op, prefetch, cur, scratch)                                                \
+	"jne .Lsnarlc" label "; " prefetch "movq " cur ",%rax; testl $4095,%eax; "                          \
 	"je .Lsnarlc" label "; leaq .Lsnarl" label "(%rip)," scratch "; movq %rdi,(%rax); "     \
 	"movq " scratch ",8(%rax); movw $" op ",14(%rax); addq $16,%rax; movq %rax," cur "; "   \
 	"jmp .Lsnarl" label "; .Lsnarlc" label ": "
-#define EXEC(label, op, ask, call)                                                               \
+#define EXEC(label, op, prefetch, call)                                                               \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
 	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" label "; cmpw $-1,%ax; "                 \
-	APPEND(label, op, ask, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
+	APPEND(label, op, prefetch, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
 	"@PLT; .Lsnarl" label ":"
-#define EXEC16(label, op, ask, call)                                                             \
+#define EXEC16(label, op, prefetch, call)                                                             \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
 	"cmpl %eax,%fs:__snarl_tls@tpoff+12; je .Lsnarl" label "; cmpl $-1,%eax; "              \
-	APPEND(label, op, ask, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
+	APPEND(label, op, prefetch, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
 	"@PLT; .Lsnarl" label ":"
-#define PIC(label, op, ask, call)                                                                \
+#define PIC(label, op, prefetch, call)                                                                \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
 	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:8(%rcx); je .Lsnarl" label          \
 	"; cmpw $-1,%ax; "                                                                      \
-	APPEND(label, op, ask, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
-#define PIC16(label, op, ask, call)                                                              \
+	APPEND(label, op, prefetch, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
+#define PIC16(label, op, prefetch, call)                                                              \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
 	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:12(%rcx); je .Lsnarl" label        \
 	"; cmpl $-1,%eax; "                                                                     \
-	APPEND(label, op, ask, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
+	APPEND(label, op, prefetch, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
 
 static void test_spellings(void **state)
 {
@@ -107,7 +107,7 @@ static void test_every_hook(void **state)
 {
 	static const char *const kinds[] = { "read", "write", "volatile_read", "volatile_write" };
 	static const char *const sizes[] = { "1", "2", "4", "8" };
-	/* by kind, then size */
+	/* kind and detail, by kind of hook and size */
 	static const char *const ops[4][4] = {
 		{ "3", "259", "515", "771" },
 		{ "4", "260", "516", "772" },
@@ -129,17 +129,17 @@ static void test_every_hook(void **state)
 				 "movq %%rdi,(%%rax); movq %%rcx,8(%%rax); movw $%s,14(%%rax); "
 				 "addq $16,%%rax; movq %%rax,%%fs:__snarl_tls@tpoff; jmp .Lsnarl0; "
 				 ".Lsnarlc0: call __tsan_%s%s@PLT; .Lsnarl0:\n",
-				 strstr(kinds[k], "write") ? ASK : "", ops[k][s], kinds[k], sizes[s]);
+				 strstr(kinds[k], "write") ? PREFETCH : "", ops[k][s], kinds[k], sizes[s]);
 			check(text, false, expected);
 		}
 	}
 	check("\tcall\t__tsan_read16@PLT\n", false, EXEC16("0", "1027", "", "read16") "\n");
-	check("\tcall\t__tsan_volatile_write16\n", false, EXEC16("0", "3076", ASK, "volatile_write16") "\n");
-	check("\tcall\t__tsan_write16@PLT\n", true, PIC16("0", "1028", ASK, "write16") "\n");
+	check("\tcall\t__tsan_volatile_write16\n", false, EXEC16("0", "3076", PREFETCH, "volatile_write16") "\n");
+	check("\tcall\t__tsan_write16@PLT\n", true, PIC16("0", "1028", PREFETCH, "write16") "\n");
 	check("\tcall\t__tsan_volatile_read16@PLT\n", true, PIC16("0", "3075", "", "volatile_read16") "\n");
 }
 
-/* Within one granule, or just two: otherwise the call. */
+/* An access that is not within one granule, and does not cover exactly two, calls the hook. */
 static void test_unaligned(void **state)
 {
 	(void)state;
@@ -148,9 +148,9 @@ static void test_unaligned(void **state)
 	      EXEC("0", "515", "", "unaligned_read4") "\n");
 	check("\tcallq\t__tsan_unaligned_volatile_write2@PLT\n", true,
 	      "\tmovl %edi,%eax; andl $7,%eax; cmpl $6,%eax; ja .Lsnarlc0;"
-	      PIC("0", "2308", ASK, "unaligned_volatile_write2") "\n");
+	      PIC("0", "2308", PREFETCH, "unaligned_volatile_write2") "\n");
 	check("\tcallq\t__tsan_unaligned_write8@PLT\n", false,
-	      "\ttestb $7,%dil; jne .Lsnarlc0;" EXEC("0", "772", ASK, "unaligned_write8") "\n");
+	      "\ttestb $7,%dil; jne .Lsnarlc0;" EXEC("0", "772", PREFETCH, "unaligned_write8") "\n");
 	check("\tcallq\t__tsan_unaligned_read16@PLT\n", true,
 	      "\ttestb $7,%dil; jne .Lsnarlc0;" PIC16("0", "1027", "", "unaligned_read16") "\n");
 }
@@ -163,8 +163,8 @@ static void test_labels_are_unique(void **state)
 
 	(void)state;
 	check("\tcall\t__tsan_read4@PLT\n\tnop\n\tcall\t__tsan_write8@PLT\n", false,
-	      EXEC("0", "515", "", "read4") "\n\tnop\n" EXEC("1", "772", ASK, "write8") "\n");
-	/* and over several pieces of one assembly */
+	      EXEC("0", "515", "", "read4") "\n\tnop\n" EXEC("1", "772", PREFETCH, "write8") "\n");
+	/* label numbers go on over several pieces of one assembly */
 	inliner_init(&in, false);
 	inliner_feed(&in, "call __tsan_read1\n", 18, &sink);
 	inliner_feed(&in, "call __tsan_read1\n", 18, &sink);
@@ -223,7 +223,7 @@ static void test_inline_assembly(void **state)
 {
 	(void)state;
 	check_untouched("#APP\n# 3 \"a.c\" 1\n\tcall __tsan_read4@PLT\n# 0 \"\" 2\n#NO_APP\n");
-	check_untouched("\t#APP\n\tcall __tsan_read4@PLT\n\t#NO_APP\n");	/* clang */
+	check_untouched("\t#APP\n\tcall __tsan_read4@PLT\n\t#NO_APP\n");	/* clang's form */
 	check("#APP\n\tcall __tsan_read4\n#NO_APP\n\tcall __tsan_read4\n", false,
 	      "#APP\n\tcall __tsan_read4\n#NO_APP\n" EXEC("0", "515", "", "read4") "\n");
 }
@@ -236,7 +236,7 @@ static void test_intel_syntax(void **state)
 	      false,
 	      "\t.intel_syntax noprefix\n\tcall __tsan_read4\n\t.att_syntax\n" EXEC("0", "515", "", "read4")
 	      "\n");
-	/* there and back on one line of inline assembly */
+	/* inline assembly changes the syntax and back in one line */
 	check("#APP\n\t.intel_syntax noprefix; mov eax, 1; .att_syntax prefix\n#NO_APP\n"
 	      "\tcall __tsan_read4\n",
 	      false,
@@ -260,7 +260,7 @@ static void test_no_newline_at_the_end(void **state)
 {
 	(void)state;
 	check("\tcall\t__tsan_read4@PLT", false, EXEC("0", "515", "", "read4"));
-	check("\tnop\n\tcall\t__tsan_write16", true, "\tnop\n" PIC16("0", "1028", ASK, "write16"));
+	check("\tnop\n\tcall\t__tsan_write16", true, "\tnop\n" PIC16("0", "1028", PREFETCH, "write16"));
 	check_untouched("\tnop\n\tret");
 }
 
@@ -294,7 +294,7 @@ static void test_huge_lines(void **state)
 	free(text);
 }
 
-/* Zero bytes and other rubbish pass through. */
+/* Zero bytes and bytes of no encoding pass through. */
 static void test_bytes_pass(void **state)
 {
 	char text[512];
@@ -313,20 +313,20 @@ static void test_output_is_stable(void **state)
 {
 	static const char text[] = "\tcall\t__tsan_read4@PLT\n\tcall\t__tsan_write16\n";
 	struct output once = run(text, sizeof(text) - 1, false);
-	struct output twice = run(once.text, once.size, false);
+	struct output second_compile = run(once.text, once.size, false);
 
 	(void)state;
-	assert_string_equal(once.text, twice.text);
+	assert_string_equal(once.text, second_compile.text);
 	free(once.text);
-	free(twice.text);
+	free(second_compile.text);
 }
 
 static void test_wanted(void **state)
 {
 	(void)state;
-	assert_true(inline_wanted("call __tsan_read4", 17));
-	assert_false(inline_wanted("call other", 10));
-	assert_false(inline_wanted("", 0));
+	assert_true(inline_has_hooks("call __tsan_read4", 17));
+	assert_false(inline_has_hooks("call other", 10));
+	assert_false(inline_has_hooks("", 0));
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Hooks inlined into LLVM's code: exact output, the same machine code as inline.c's. */
+/* Hooks inlined into LLVM IR: exact output, with the same machine code as inline_asm.c makes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,19 +44,19 @@ static void check(const char *text, bool pic, const char *expected)
 	free(got);
 }
 
-#define EXEC(load, compare, shared, ask, op)                                                   \
+#define EXEC(load, compare, shared, prefetch, op)                                                   \
 	"  call void asm sideeffect alignstack \"movq %rdi,%rax; shrq $$3,%rax; " load           \
 	" 0x7fff8000(,%rax,2),%eax; " compare "; je .Lsnarl${:uid}; " shared                     \
-	"; jne .Lsnarlc${:uid}; " ask "movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "            \
+	"; jne .Lsnarlc${:uid}; " prefetch "movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "            \
 	"je .Lsnarlc${:uid}; leaq .Lsnarl${:uid}(%rip),%rcx; movq %rdi,(%rax); "                 \
 	"movq %rcx,8(%rax); movw $$" op ",14(%rax); addq $$16,%rax; "                            \
 	"movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl${:uid}; "                                  \
 	".Lsnarlc${:uid}: movl $$" op ",%eax; .Lsnarls${:uid}: call __snarl_access@PLT; "         \
 	".Lsnarl${:uid}:\", "                                                                   \
 	"\"{di},~{rax},~{rcx},~{memory},~{dirflag},~{fpsr},~{flags}\""
-#define EXEC8(ask, op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", ask, op)
+#define EXEC8(prefetch, op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", prefetch, op)
 #define ASK "prefetchw (%rdi); "
-#define EXEC16(ask, op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", ask, op)
+#define EXEC16(prefetch, op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", prefetch, op)
 
 static void test_forms(void **state)
 {
@@ -74,7 +74,7 @@ static void test_forms(void **state)
 	      "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n");
 }
 
-/* The same behind a test for accesses that lie over two granules. */
+/* Unaligned accesses are first tested for lying in two granules. */
 static void test_unaligned(void **state)
 {
 	static const struct {
@@ -130,7 +130,9 @@ static void test_left_alone(void **state)
 	}
 }
 
-/* Between `from` and `to`, without what LLVM's asm adds. */
+/*
+ * Sets `code` to the code between `from` and `to`, without the escapes of LLVM's inline assembly.
+ */
 static void plain_code(char *code, const char *from, const char *to)
 {
 	while (from < to) {
@@ -162,7 +164,7 @@ static void compare_with_assembly(const char *hook, bool pic)
 	got = transform(line, pic);
 	assert_non_null(strstr(got, "movl $$"));
 	plain_code(code, strstr(got, "movq %rdi,%rax"), strstr(strstr(got, "%fs"), ".Lsnarlc${:uid}: ") + 17);
-	assert_string_equal(code, out.text + 1);	/* there it begins with a tab */
+	assert_string_equal(code, out.text + 1);	/* inline_asm.c's begins with a tab */
 	free(got);
 	free(out.text);
 }
@@ -218,7 +220,7 @@ static void test_recognise(void **state)
 	assert_false(ir_recognise("", 0));
 }
 
-/* A block with hooks that jumps to itself, and all that is not quite that. */
+/* A block with hooks that jumps to itself is a loop; similar code is none. */
 static void test_has_loop(void **state)
 {
 #define BLOCK(name, jump) name ":                                     ; preds = %2, %7\n" \
@@ -232,7 +234,7 @@ static void test_has_loop(void **state)
 	};
 	static const char *const others[] = {
 		"",
-		BLOCK("7", "  br label %7\n"),				/* it never ends */
+		BLOCK("7", "  br label %7\n"),				/* an endless loop */
 		BLOCK("7", "  br i1 %10, label %71, label %17\n"),
 		BLOCK("7", "  br label %12\n12:                    ; preds = %7\n"
 			   "  br i1 %10, label %12, label %11\n"),	/* no hooks */

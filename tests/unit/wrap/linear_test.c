@@ -1,4 +1,4 @@
-/* What a turn of a loop does to registers, by hand; and against a machine that really computes. */
+/* Linear values of registers in a loop: chosen cases, and random code against real arithmetic. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@ static const char *const names[] = {
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 };
 
-/* Walks through lines; false if one of them cannot be told. */
-static bool walk(struct linear_turn *t, const char *text)
+/* Executes lines symbolically; false if one is rejected. */
+static bool walk(struct linear_state *t, const char *text)
 {
 	while (*text) {
 		const char *end = strchr(text, '\n');
@@ -30,8 +30,8 @@ static bool walk(struct linear_turn *t, const char *text)
 	return true;
 }
 
-/* As symbol, constant, factor*register…; [24] is of the stack. */
-static const char *show(const struct linear_turn *t, const struct linear *l)
+/* Formats a value as symbol, constant, factor*register; [24] is a stack slot. */
+static const char *show(const struct linear_state *t, const struct linear *l)
 {
 	static char text[200];
 	int used;
@@ -56,7 +56,7 @@ static const char *show(const struct linear_turn *t, const struct linear *l)
 
 static void check(const char *code, unsigned reg, const char *expected)
 {
-	struct linear_turn t;
+	struct linear_state t;
 
 	linear_init(&t, true);
 	assert_true(walk(&t, code));
@@ -87,7 +87,7 @@ static void test_values(void **state)
 	check("xorl %edi, %edi\naddq $3, %rdi\n", INSN_RDI, "+3");
 	check("movq 24(%rsp), %rax\naddq %rax, %rbx\n", INSN_RBX, "+0+1*rbx+1*[24]");
 	check("movq %rbx, 24(%rsp)\naddq $8, 24(%rsp)\nmovq 24(%rsp), %rdi\n", INSN_RDI, "+8+1*rbx");
-	/* The old value, though the register has a new one. */
+	/* %rdi keeps the value that %rbx had before. */
 	check("movq %rbx, %rdi\naddq $8, %rbx\nmovsd %xmm0, (%rbx)\n", INSN_RDI, "+0+1*rbx");
 }
 
@@ -102,12 +102,12 @@ static void test_unknown(void **state)
 		"movb $1, %dil\n",
 		"imulq $24, %rbx, %rdi\n",
 		"shlq %cl, %rdi\n",
-		"movq %fs:8, %rdi\n",			/* of the thread */
+		"movq %fs:8, %rdi\n",			/* thread-local */
 		"leaq x@tpoff(%rax), %rdi\n",
 		"movq %xmm0, %rdi\n",
 		"cvttsd2si %xmm0, %rdi\n",
 		"andq $-8, %rdi\n",
-		"leaq table(%rip), %rdi\nnegq %rdi\n",	/* a symbol, taken away */
+		"leaq table(%rip), %rdi\nnegq %rdi\n",	/* a negated symbol */
 		"leaq a(%rip), %rdi\nleaq b(%rip), %rax\naddq %rax, %rdi\n",
 		"movq %rbx, 24(%rsp)\nmovl %eax, 28(%rsp)\nmovq 24(%rsp), %rdi\n",
 		"movq %rbx, 24(%rsp)\nmovups %xmm0, 16(%rsp)\nmovq 24(%rsp), %rdi\n",
@@ -124,7 +124,7 @@ static void test_unknown(void **state)
 		check(code[i], INSN_RDI, "?");
 }
 
-/* Two values are a constant apart if they are made of the same variables and symbol. */
+/* The difference is constant if both values have the same terms and symbol. */
 static void test_distance(void **state)
 {
 	static const struct {
@@ -140,7 +140,7 @@ static void test_distance(void **state)
 		{ "leaq a(%rip), %rdi\nleaq b(%rip), %rsi\n", false, 0 },
 		{ "leaq a(%rip), %rdi\nleaq ab(%rip), %rsi\n", false, 0 },
 		{ "leaq a(%rip), %rdi\nmovq %rbx, %rsi\n", false, 0 },
-		{ "movq (%rbx), %rdi\nmovq (%rbx), %rsi\n", false, 0 },	/* others may write there */
+		{ "movq (%rbx), %rdi\nmovq (%rbx), %rsi\n", false, 0 },	/* other threads may write there */
 		{ "movq %rbx, %rdi\nmovq %rdi, %rsi\nmovb $1, %dil\n", false, 0 },
 		{ "leaq (%rbx,%rcx,8), %rdi\nleaq (%rbx,%rcx,4), %rsi\n", false, 0 },
 		{ "leaq (%rbx,%rcx), %rdi\nmovq %rbx, %rsi\n", false, 0 },
@@ -149,7 +149,7 @@ static void test_distance(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct linear_turn t;
+		struct linear_state t;
 		int64_t distance;
 
 		linear_init(&t, true);
@@ -160,10 +160,10 @@ static void test_distance(void **state)
 	}
 }
 
-/* Where others know the stack, two reads of it may differ; a call changes what is below its top. */
+/* Two reads of an exposed stack slot may differ; a call changes memory below %rsp. */
 static void test_stack_distance(void **state)
 {
-	struct linear_turn t;
+	struct linear_state t;
 	int64_t distance;
 
 	(void)state;
@@ -181,7 +181,7 @@ static void test_stack_distance(void **state)
 	assert_false(linear_distance(&t.value[INSN_RDI], &t.value[INSN_RBX], &distance));
 }
 
-/* Where the result is not plainly in the last operand, or nobody knows. */
+/* Rejected: instructions that are unknown, or write more than their last operand. */
 static void test_refused(void **state)
 {
 	static const char *const code[] = {
@@ -192,10 +192,10 @@ static void test_refused(void **state)
 		"fldl (%rbx)\n", "fstpl (%rbx)\n", "pcmpistri $0, %xmm0, %xmm1\n", "maskmovdqu %xmm0, %xmm1\n",
 		"vmovupd (%rbx), %ymm0{%k1}\n", "kmovw %eax, %k1\n", "btsq $3, %rbx\n", "prefetcht0 (%rbx)\n",
 		"movq %rax, %rbx; nop\n", "call f\n", "jmp .L1\n", "jne .L1\n", "ret\n", "jmp *%rax\n",
-		"setne %al\n", "cmovne %rax, %rbx\n",	/* flags that were not set in the turn */
+		"setne %al\n", "cmovne %rax, %rbx\n",	/* flags that the iteration has not set */
 		"incq %rbx\ncmovb %rax, %rbx\n",
 	};
-	struct linear_turn t;
+	struct linear_state t;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(code); i++) {
@@ -205,16 +205,16 @@ static void test_refused(void **state)
 	}
 }
 
-/* The flags, as a branch at the end would see them. */
+/* Whether the flags at the iteration's end are tainted. */
 static bool branch_tainted(const char *code)
 {
 	bool tainted[LINEAR_VARIABLES];
-	struct linear_turn t;
+	struct linear_state t;
 
 	linear_init(&t, false);
 	do {
 		memcpy(tainted, t.tainted, sizeof(tainted));
-		linear_begin(&t);
+		linear_begin_iteration(&t);
 		assert_true(walk(&t, code));
 		for (unsigned i = 0; i < LINEAR_VARIABLES; i++)
 			t.tainted[i] |= tainted[i];
@@ -234,7 +234,7 @@ static void test_taint(void **state)
 	assert_true(branch_tainted("movq (%rax), %rcx\nleaq (%rbx,%rcx), %rdx\ncmpq %rdx, %rbx\n"));
 	assert_true(branch_tainted("ucomisd %xmm0, %xmm1\n"));
 	assert_true(branch_tainted("movq (%rax), %rcx\nmovq %rcx, 8(%rsp)\ncmpq 8(%rsp), %rbx\n"));
-	/* Only in the turn after. */
+	/* The taint arrives only in the next iteration. */
 	assert_true(branch_tainted("cmpq %rcx, %rbx\nmovq (%rax), %rcx\nmovq %rax, %rdx\n"));
 	assert_true(branch_tainted("cmpq %rdx, %rbx\nmovq %rcx, %rdx\nmovq (%rax), %rcx\n"));
 	assert_true(branch_tainted("cmpq (%rax), %rcx\nsetne %dl\nmovzbl %dl, %edx\ncmpl %edx, %ebx\n"));
@@ -242,7 +242,7 @@ static void test_taint(void **state)
 
 static void test_strides(void **state)
 {
-	struct linear_turn t;
+	struct linear_state t;
 	struct linear at, stride;
 	int64_t step;
 
@@ -259,11 +259,11 @@ static void test_strides(void **state)
 	assert_int_equal(step, 0);
 	assert_false(linear_advance(&t, INSN_RBX, &step));
 	assert_false(linear_advance(&t, 9, &step));
-	/* r9 is another register's value of the turn before. */
+	/* %r9 holds another register's value from the iteration before. */
 	assert_true(walk(&t, "leaq 4(%r9), %rdi\n"));
 	at = (struct linear){ .known = true, .terms = 1, .term = { { 9, 1 } } };
 	assert_false(linear_stride(&t, &at, &stride));
-	/* Its step itself grows. */
+	/* The step itself grows. */
 	linear_init(&t, true);
 	assert_true(walk(&t, "addq %rcx, %rbx\naddq $8, %rcx\n"));
 	at = (struct linear){ .known = true, .terms = 1, .term = { { INSN_RBX, 1 } } };
@@ -272,7 +272,7 @@ static void test_strides(void **state)
 
 static void test_call(void **state)
 {
-	struct linear_turn t;
+	struct linear_state t;
 
 	(void)state;
 	linear_init(&t, true);
@@ -290,7 +290,7 @@ static unsigned roll(unsigned sides)
 	return (unsigned)(seed >> 33) % sides;
 }
 
-/* One instruction as text, and done to the registers. */
+/* Makes a random instruction: appends its text and executes it on the registers `r`. */
 static void random_step(char *text, size_t size, uint64_t *r)
 {
 	static const unsigned usable[] = { 0, 1, 2, 3, 5, 6, 7, 12 };
@@ -341,7 +341,7 @@ static void test_random(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
 		uint64_t start[INSN_REGISTERS], now[INSN_REGISTERS];
-		struct linear_turn t;
+		struct linear_state t;
 		char text[80];
 
 		linear_init(&t, true);

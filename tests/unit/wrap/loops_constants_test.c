@@ -1,4 +1,7 @@
-/* Numbers that a copy without hooks reads once: which, where to, and what must be read again and again. */
+/*
+ * Constants that a copy without hooks loads once: which, into which registers, and which stay in
+ * memory.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +20,7 @@
 	"\t.section\t.rodata.cst16,\"aM\",@progbits,16\n\t.align 16\n.LC2:\n\t.quad\t1\n\t.quad\t2\n"          \
 	"\t.data\n\t.align 8\n.LC3:\n\t.quad\t0\nscale:\n\t.quad\t0\n"
 #define HOOK "\tmovq\t%rbx, %rdi\n\tcall\t__tsan_read8@PLT\n"
-/* A hook of clang's, which keeps what the loop does not name. */
+/* An inlined hook of clang, which preserves registers that the loop does not name. */
 #define INLINED                                                                                       \
 	"\t#APP\n"                                                                                    \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                           \
@@ -28,7 +31,9 @@
 	".Lsnarlc12: movl $771,%eax; .Lsnarls12: call __snarl_access@PLT; .Lsnarl12:\n"               \
 	"\t#NO_APP\n"
 
-/* What the copy of the loop `body`, with `hook` in front, has from before its first turn to its end. */
+/*
+ * Checks the copy without hooks of the loop `hook` + `body`, from the loads before it to its jump.
+ */
 static void check_with(const char *hook, const char *body, const char *want)
 {
 	char *text = xasprintf(HEAD ".L3:\n%s%s\taddq\t$8, %%rbx\n\tcmpq\t%%rbx, %%rbp\n\tjne\t.L3\n" TAIL DATA, hook, body);
@@ -62,14 +67,14 @@ static void test_taken(void **state)
 {
 	(void)state;
 	check(LOAD "\tmulsd\t.LC1(%rip), %xmm0\n" STORE, "\tmovsd\t.LC1(%rip), %xmm15\n" TURN LOAD "\tmulsd\t%xmm15, %xmm0\n" STORE);
-	/* All 16 bytes, if they are read. */
+	/* An instruction that reads 16 bytes gets all of them. */
 	check(LOAD "\tandpd\t.LC2(%rip), %xmm0\t# abs\n" STORE,
 	      "\tmovapd\t.LC2(%rip), %xmm15\n" TURN LOAD "\tandpd\t%xmm15, %xmm0\t# abs\n" STORE);
-	/* Each number once; the same address may be read as another one. */
+	/* Each constant is loaded once for each way in which its address is read. */
 	check(LOAD "\tmulsd\t.LC2(%rip), %xmm0\n\taddsd\t.LC2(%rip), %xmm0\n\taddsd\t.LC2+8(%rip), %xmm0\n\txorpd\t.LC2(%rip), %xmm0\n" STORE,
 	      "\tmovsd\t.LC2(%rip), %xmm15\n\tmovsd\t.LC2+8(%rip), %xmm14\n\tmovapd\t.LC2(%rip), %xmm13\n" TURN LOAD
 	      "\tmulsd\t%xmm15, %xmm0\n\taddsd\t%xmm15, %xmm0\n\taddsd\t%xmm14, %xmm0\n\txorpd\t%xmm13, %xmm0\n" STORE);
-	/* Values that wait on the stack come first; registers that the loop names are not free. */
+	/* Stack slots get registers first; registers that the loop names are not free. */
 	check("\tmovsd\t8(%rsp), %xmm0\n\tmulsd\t.LC1(%rip), %xmm0\n\tmovapd\t%xmm0, %xmm14\n\tmovsd\t%xmm14, (%rbx)\n",
 	      "\tmovq\t8(%rsp), %xmm15\n\tmovsd\t.LC1(%rip), %xmm13\n" TURN
 	      "\tmovq\t%xmm15, %xmm0\n\tmulsd\t%xmm13, %xmm0\n\tmovapd\t%xmm0, %xmm14\n\tmovsd\t%xmm14, (%rbx)\n");
@@ -86,21 +91,21 @@ static void check_same(const char *hook, const char *body)
 static void test_left(void **state)
 {
 	(void)state;
-	/* Somebody may write it; nobody knows what it is; it is not known where. */
+	/* Writable memory, a symbol that is no constant, an address with an index. */
 	check_same(HOOK, LOAD "\tmulsd\t.LC3(%rip), %xmm0\n" STORE);
 	check_same(HOOK, LOAD "\tmulsd\tscale(%rip), %xmm0\n" STORE);
 	check_same(HOOK, LOAD "\tmulsd\t.LC9(%rip), %xmm0\n" STORE);
 	check_same(HOOK, LOAD "\tmulsd\t.LC1(%rbx), %xmm0\n" STORE);
-	/* A register there would mean something else, or is not known to mean the same. */
+	/* The instruction means something else with a register, or is not in the list. */
 	check_same(HOOK, "\tmovsd\t.LC1(%rip), %xmm0\n" STORE);
 	check_same(HOOK, LOAD "\tsqrtsd\t.LC1(%rip), %xmm0\n" STORE);
 	check_same(HOOK, LOAD "\tvmulsd\t.LC1(%rip), %xmm0, %xmm0\n" STORE);
 	check_same(HOOK, LOAD "\tcvtsi2sdl\t.LC1(%rip), %xmm0\n" STORE);
-	/* What clang's hooks keep may be in use. */
+	/* Registers that clang's hooks preserve may be in use. */
 	check_same(INLINED, LOAD "\tmulsd\t.LC1(%rip), %xmm0\n" STORE);
 }
 
-/* Four at most, and none if all registers are named. */
+/* At most four constants get a register; none if the loop names all registers. */
 static void test_many(void **state)
 {
 #define ADD(n) "\taddsd\t.LC2+" n "(%rip), %xmm0\n"

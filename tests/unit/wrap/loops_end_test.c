@@ -1,4 +1,4 @@
-/* The end of a loop, written out: the exact text, and loops that are left to __snarl_loop. */
+/* Code that records a loop without __snarl_loop: exact text, and loops that it does not support. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #define HEAD "\t.text\n\t.type\tf, @function\nf:\n"
 #define TAIL "\tret\n\t.size\tf, .-f\n"
 
-/* What there is between the last turn and the call of __snarl_loop, of a loop that is taken. */
+/* The code between the copy without hooks and the call of __snarl_loop. */
 static char *end_of(const char *body, bool pic)
 {
 	char *text = xasprintf(HEAD ".L3:\n%s\tjne\t.L3\n" TAIL, body), *from, *to;
@@ -51,13 +51,13 @@ static void check(const char *body, bool pic, const char *expected)
 	"\tmovq\t.Lsnarld0+" site "(%rip), %rdi\n\tmovq\t%rdx, (%rax)\n\tmovq\t%rdi, 8(%rax)\n"     \
 	first "\taddq\t$16, %rax\n"
 #define RECORD(site) RECORD_OF(site, "")
-/* The first of a look. */
+/* The record of a look's first access. */
 #define FIRST(site, at) RECORD_OF(site, "\tmovq\t%rax, " at "\n")
 #define NEST "%fs:__snarl_nest@tpoff+"
-/* Who tells the loop, what was found, turns; then each look's address. */
-#define ROUND(from, found, turns)                                                                   \
+/* The nest's test: code, bits of the looks, iterations; then the address of each look. */
+#define ROUND(from, found, iterations)                                                                   \
 	"\tleaq\t.Lsnarlq0(%rip), %rax\n\tcmpq\t" from ", %rax\n\tjne\t.Lsnarln0\n"                \
-	"\tcmpl\t" found ", %esi\n\tjne\t.Lsnarln0\n\tcmpl\t" turns ", %ecx\n\tjne\t.Lsnarln0\n"
+	"\tcmpl\t" found ", %esi\n\tjne\t.Lsnarln0\n\tcmpl\t" iterations ", %ecx\n\tjne\t.Lsnarln0\n"
 #define LOOKED(bit, at, address, number)                                                            \
 	"\ttestb\t$" bit ", %sil\n\tje\t.Lsnarlw0_" number "\n" address "\tcmpq\t" at ", %rdx\n"       \
 	"\tjne\t.Lsnarln0\n.Lsnarlw0_" number ":\n"
@@ -73,7 +73,7 @@ static void check(const char *body, bool pic, const char *expected)
 #define FURTHER "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n\tbtsq\t$51, %rdx\n"
 #define ONE "\tmovq\t%r12, %rax\n\tleaq\t7(%rax), %rdx\n"
 
-/* b[j] = b[j + 1] + *a: two looks. The scratch register's value is where it was put. */
+/* b[j] = b[j + 1] + *a: two looks. An address in a scratch register is read from its slot. */
 static void test_pointers(void **state)
 {
 	(void)state;
@@ -106,7 +106,7 @@ static void test_pointers(void **state)
 	"\tbtsq\t$51, %rdx\n"
 #define KEYS_AT "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$6755399441055744, %rdi\n\torq\t%rdi, %rdx\n"
 
-/* a[j] and t[j].key: the index tells the turns without a division; a library's form. */
+/* a[j] and t[j].key, in a library: the index counts the iterations without a division. */
 static void test_index(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void test_index(void **state)
 #define COLUMN "\tmovq\t-16(%rsp), %rdx\n\taddq\t.Lsnarld0+24(%rip), %rdx\n" ABOVE
 #define BACK "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$18435485074641125376, %rdi\n\torq\t%rdi, %rdx\n"
 
-/* Two fields of a column, looked at as one, and what is gone through from its end: -40 is 65496 above the address. */
+/* Two fields with a large stride share a look; a negative stride: -40 is 65496 in 16 bits. */
 static void test_apart(void **state)
 {
 	(void)state;
@@ -167,11 +167,11 @@ static void test_apart(void **state)
 static void test_left(void **state)
 {
 	(void)state;
-	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\taddq\t$24, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* nothing else counts */
+	LEFT("\tmovq\t%rbx, %rdi\n" READ8 "\taddq\t$24, %rbx\n\tcmpq\t%rbx, %rbp\n");	/* the only counter, and 24 is no power of two */
 	LEFT("\tleaq\ttable(%rip), %rdi\n" READ8 NEXT);
 	LEFT("\tleaq\t(%r12,%r12,2), %rdi\n" READ8 NEXT);
-	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\taddq\t$32768, %r13\n" NEXT);	/* no room in the record */
-	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\tsubq\t%r12, %r13\n\tsubq\t%r12, %r13\n" NEXT);	/* not by a shift */
+	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\taddq\t$32768, %r13\n" NEXT);	/* the stride does not fit 16 bits */
+	LEFT("\tmovq\t%r13, %rdi\n" READ8 "\tsubq\t%r12, %r13\n\tsubq\t%r12, %r13\n" NEXT);	/* the factor is no power of two */
 }
 
 int main(void)

@@ -1,4 +1,7 @@
-/* Which words of the stack a copy of a loop without hooks loads before it and stores behind it: the exact text. */
+/*
+ * Stack slots in registers: exact text of the loads before the copy without hooks, and the stores
+ * behind it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +21,7 @@
 #define BEGIN "\t.p2align 4,,10\n.Lsnarlf0:\n"
 #define END STEP "\tjne\t.Lsnarlf0\n"
 
-/* What there is between the values of the start and the end that is written out. */
+/* The code from behind the slots of the descriptor to the recording. */
 static char *copy_of(const char *loop)
 {
 	char *text = xasprintf(HEAD "%s\tret\n" TAIL, loop), *copy;
@@ -49,14 +52,14 @@ static void check(const char *loop, const char *want)
 static void test_turns(void **state)
 {
 	(void)state;
-	/* Goes from turn to turn: loaded and stored. */
+	/* A value that goes from iteration to iteration: loaded and stored. */
 	check(".L3:\n" HOOK "\tmovsd\t8(%rsp), %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, 8(%rsp)\n" NEXT,
 	      "\tmovq\t8(%rsp), %xmm15\n" BEGIN "\tmovq\t%xmm15, %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n"
 	      END "\tmovq\t%xmm15, 8(%rsp)\n");
-	/* Only read: not stored. */
+	/* A value that is only read: not stored. */
 	check(".L3:\n" HOOK "\tmovsd\t8(%rsp), %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, (%rbx)\n" NEXT,
 	      "\tmovq\t8(%rsp), %xmm15\n" BEGIN "\tmovq\t%xmm15, %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, (%rbx)\n" END);
-	/* Set before it is read in each turn: not loaded. */
+	/* A value that each iteration writes before reading: not loaded. */
 	check(".L3:\n" HOOK "\tmovsd\t(%rbx), %xmm1\n\tmovsd\t%xmm1, 8(%rsp)\n" HOOK "\tmovsd\t8(%rsp), %xmm0\n"
 	      "\taddsd\t%xmm0, %xmm1\n" NEXT,
 	      BEGIN "\tmovsd\t(%rbx), %xmm1\n\tmovapd\t%xmm1, %xmm15\n\tmovq\t%xmm15, %xmm0\n\taddsd\t%xmm0, %xmm1\n"

@@ -1,4 +1,4 @@
-/* Loops written twice: the exact text for both compilers' forms, and what must stay as it is. */
+/* Loops with a copy without hooks: exact text for both compilers' forms, and loops that stay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void check(const char *text, bool pic, const char *expected)
 	free(out);
 }
 
-/* In a function; the text must not change. */
+/* Checks that the body, in a function, is not changed. */
 static void check_refused(const char *body)
 {
 	char *text = xasprintf(HEAD "%s" TAIL, body), *out;
@@ -58,7 +58,7 @@ static size_t count_of(const char *body)
 	return count;
 }
 
-/* c[j] -= *a: two places that move, one that does not. */
+/* c[j] -= *a: two addresses that grow, one that is constant. */
 #define GCC_FAST                                        \
 	"\t.loc 1 5 3\n"                                \
 	"\tmovsd\t0(%rbp), %xmm15\n"                    \
@@ -85,7 +85,7 @@ static void test_gcc(void **state)
 	static const char expected[] = HEAD
 		"\t.p2align 4,,10\n"
 		".L3:\n"
-		"\tmovq\t%rax, -8(%rsp)\n"	/* 10 turns: the bound is 400 away from the start */
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 10 iterations: the bound is 400 bytes from the start */
 		"\tmovq\t24(%rsp), %rax\n"
 		"\tsubq\t%rbx, %rax\n"
 		"\tcmpq\t$400, %rax\n"
@@ -138,7 +138,7 @@ static void test_gcc(void **state)
 	check(text, false, expected);
 }
 
-/* A library's form, a stride from the stack, a symbol, a function that the linker may drop. */
+/* Code for a library, with a stride from the stack, a symbol, and a function in a comdat group. */
 static void test_pic(void **state)
 {
 	static const char text[] =
@@ -163,7 +163,7 @@ static void test_pic(void **state)
 		"\t.type\t_Z1fv, @function\n"
 		"_Z1fv:\n"
 		".L3:\n"
-		"\tmovq\t%rax, -8(%rsp)\n"	/* 18 turns by three: from 10 on there are fewer */
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 18 iterations: step 3, 10 is subtracted */
 		"\tmovq\t$0, %rax\n"
 		"\tsubq\t%r13, %rax\n"
 		"\tcmpq\t$-10, %rax\n"
@@ -220,7 +220,7 @@ static void test_pic(void **state)
 	check(text, true, expected);
 }
 
-/* clang's: the hook is text that says its own label, and keeps most registers. */
+/* clang's form: the hook is inline assembly with its own label, and preserves most registers. */
 #define INLINED(n, op)                                                                                \
 	"\t#APP\n"                                                                                    \
 	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                           \
@@ -245,7 +245,7 @@ static void test_clang(void **state)
 		TAIL;
 	static const char expected[] = HEAD
 		".LBB0_2:                                # =>This Inner Loop Header: Depth=1\n"
-		"\tmovq\t%rax, -8(%rsp)\n"	/* 18 turns down to 0 by threes */
+		"\tmovq\t%rax, -8(%rsp)\n"	/* 18 iterations down to 0 in steps of 3 */
 		"\tmovq\t$0, %rax\n"
 		"\tsubq\t%rdx, %rax\n"
 		"\tcmpq\t$-54, %rax\n"
@@ -295,18 +295,18 @@ static void test_clang(void **state)
 #define COUNTED "\taddq\t$1, %r13\n\tcmpq\t%r13, %rbp\n\tjne\t.L3\n"
 #define NEXT "\tcmpq\t%rbx, %rbp\n\tjne\t.L3\n"
 
-/* One thing wrong with each; the first shows that nothing else is. */
+/* Each loop breaks one rule; the first breaks none. */
 static void test_refused(void **state)
 {
 	static const char *const bodies[] = {
 		".L3:\n" ADD NEXT,						/* no hook */
 		".L3:\n" MOVE ADD NEXT "\tcall\t__tsan_read8@PLT\n",
-		".L3:\n" MOVE HOOK NEXT,					/* nothing counts */
+		".L3:\n" MOVE HOOK NEXT,					/* no counter */
 		".L3:\n" MOVE HOOK "\taddl\t$8, %ebx\n" NEXT,			/* 32 bits */
-		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbx\n" NEXT,		/* a list */
-		".L3:\n" MOVE HOOK ADD "\tsubl\t$1, %ebp\n\tjne\t.L3\n",	/* how many turns, is not known before */
+		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbx\n" NEXT,		/* a linked list */
+		".L3:\n" MOVE HOOK ADD "\tsubl\t$1, %ebp\n\tjne\t.L3\n",	/* the number of iterations is not known before */
 		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
-		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbp\n" ADD NEXT,		/* waits for memory */
+		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbp\n" ADD NEXT,		/* the end depends on memory */
 		".L3:\n" MOVE HOOK ADD "\tcmpq\t$0, (%r12)\n\tje\t.L3\n",
 		".L3:\n" MOVE HOOK ADD "\tucomisd\t%xmm0, %xmm1\n\tjne\t.L3\n",
 		".L3:\n" MOVE "\tcall\t__tsan_volatile_read8@PLT\n" ADD NEXT,
@@ -314,23 +314,23 @@ static void test_refused(void **state)
 		".L3:\n" MOVE "\tcall\t__tsan_atomic64_load@PLT\n" ADD NEXT,
 		".L3:\n" MOVE HOOK "\tcall\tg\n" ADD NEXT,
 		".L3:\n" MOVE HOOK "\tje\t.L9\n" ADD NEXT ".L9:\n",		/* another exit */
-		"\tjmp\t.L4\n.L3:\n" MOVE ".L4:\n" HOOK ADD NEXT,		/* entered in the middle */
+		"\tjmp\t.L4\n.L3:\n" MOVE ".L4:\n" HOOK ADD NEXT,		/* a jump enters it in the middle */
 		".L3:\n" MOVE HOOK "\tpushq\t%rbx\n\tpopq\t%rbx\n" ADD NEXT,
-		".L3:\n" MOVE HOOK "#APP\n\tnop\n#NO_APP\n" ADD NEXT,		/* a programmer's */
+		".L3:\n" MOVE HOOK "#APP\n\tnop\n#NO_APP\n" ADD NEXT,		/* inline assembly */
 		".L3:\n" MOVE HOOK "\t.cfi_remember_state\n" ADD NEXT,
 		".L3:\n\tcmovne\t%rax, %r12\n" MOVE HOOK ADD NEXT,		/* flags from before */
-		".L3:\n" MOVE HOOK ADD NEXT "\tjg\t.L9\n.L9:\n",		/* flags used behind */
+		".L3:\n" MOVE HOOK ADD NEXT "\tjg\t.L9\n.L9:\n",		/* flags are used behind the loop */
 		".L3:\n" MOVE HOOK ADD NEXT "\tjmp\t.L9\n.L8:\n\tret\n.L9:\n\tja\t.L8\n",
 		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tsetb\t%al\n",
 		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tje\t.L9\n.L9:\n",
-		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,		/* something below %rsp */
-		/* The stack can be reached by others, so its words may change. */
+		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,		/* memory below %rsp */
+		/* The frame is exposed, so its slots may change. */
 		"\tleaq\t8(%rsp), %r12\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED,
 		"\tpushq\t%rsp\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED,
 		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED "\tjmp\tf.cold\n",
 		".L3:\n\tmovq\t%rbx, %rdi\n\tsalq\t$9, %rdi\n" HOOK ADD NEXT,	/* too large a factor */
 		".L3:\n\tleaq\t(%rbx,%r12), %rdi\n\taddq\t%r13, %rdi\n" HOOK ADD NEXT,	/* three terms */
-		".L3:\n\tmovq\t%rax, %rdi\n" HOOK "\tmovq\t%rbx, %rax\n" ADD NEXT,	/* of the turn before */
+		".L3:\n\tmovq\t%rax, %rdi\n" HOOK "\tmovq\t%rbx, %rax\n" ADD NEXT,	/* a value of the iteration before */
 		"1:\n" MOVE HOOK ADD "\tcmpq\t%rbx, %rbp\n\tjne\t1b\n",
 		"\t.macro m\n\t.endm\n.L3:\n" MOVE HOOK ADD NEXT,
 	};
@@ -342,7 +342,7 @@ static void test_refused(void **state)
 		check_refused(bodies[i]);
 }
 
-/* As many accesses as a record tells, and not one more. */
+/* TRACE_LOOP_ACCESSES accesses qualify, one more does not. */
 static void test_many(void **state)
 {
 	char text[4000] = ".L3:\n";
@@ -358,7 +358,7 @@ static void test_many(void **state)
 	}
 }
 
-/* Ways on from a loop on which nobody wants its flags. */
+/* Code behind a loop that does not use its flags. */
 static void test_behind(void **state)
 {
 	static const char *const ways[] = {
@@ -376,7 +376,7 @@ static void test_behind(void **state)
 	}
 }
 
-/* The jump of one loop is not the other's. */
+/* Two loops in one function are independent. */
 static void test_several(void **state)
 {
 	(void)state;
@@ -386,7 +386,10 @@ static void test_several(void **state)
 			 2);
 }
 
-/* `body` between the hook and the jump: which words of the stack are in registers without hooks. */
+/*
+ * Checks the copy without hooks of a loop with `body` between hook and jump: registers in place of
+ * stack slots.
+ */
 static void check_kept(const char *body, const char *want)
 {
 	char *text = xasprintf(HEAD ".L3:\n\tmovq\t%%rbx, %%rdi\n\tcall\t__tsan_read8@PLT\n%s\taddq\t$8, %%rbx\n"
@@ -396,7 +399,7 @@ static void check_kept(const char *body, const char *want)
 	out = run(text, false, &count);
 	assert_int_equal(count, 1);
 	fast = strstr(out, ".Lsnarlf0:\n");
-	end = strstr(out, ".Lsnarlh0:\n");	/* a copy may come behind the jump */
+	end = strstr(out, ".Lsnarlh0:\n");	/* moved copies may follow the jump */
 	*end = '\0';
 	if (!strstr(fast, want))
 		fail_msg("no %s in %s", want, fast);
@@ -408,13 +411,16 @@ static void test_spills(void **state)
 {
 	(void)state;
 	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\taddsd\t8(%rsp), %xmm1\n", "\taddsd\t%xmm15, %xmm1\n");
-	/* A register that the loop names is not free, nor is its other name. */
+	/* A register that the loop names, also as %ymm, is not free. */
 	check_kept("\tmovsd\t%xmm15, 8(%rsp)\n", "\tmovapd\t%xmm15, %xmm14\n");
 	check_kept("\tmovl\t%r8d, %eax\n\tmovq\t%rax, 8(%rsp)\n", "\tmovq\t%rax, %r9\n");
-	/* %rdx is used without being named. */
+	/* cqto uses %rdx without naming it. */
 	check_kept("\tmovl\t%r8d, %r9d\n\tmovl\t%r10d, %r11d\n\tcqto\n\tmovq\t%rax, 8(%rsp)\n",
 		   "\tmovq\t%rax, 8(%rsp)\n");
-	/* Half of it, all sixteen bytes around it, another kind of register: it stays in memory. */
+	/*
+	 * Slots stay in memory: half is accessed, 16 bytes around it, or by both kinds of
+	 * register.
+	 */
 	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovl\t12(%rsp), %eax\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
 	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovaps\t%xmm1, (%rsp)\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
 	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovsd\t%xmm1, 4(%rsp)\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
@@ -422,7 +428,10 @@ static void test_spills(void **state)
 	check_kept("\tmovss\t%xmm0, 8(%rsp)\n", "\tmovss\t%xmm0, 8(%rsp)\n");
 }
 
-/* What the descriptor's last two bytes of each access are, in a loop with these hooks. */
+/*
+ * Checks the last two bytes of each access in the descriptor: the stride's term, or N for equal
+ * addresses.
+ */
 static void check_same(const char *body, const char *want)
 {
 	char *text = xasprintf(HEAD ".L3:\n%s\taddq\t$8, %%rbx\n\tcmpq\t%%rbp, %%rbx\n\tjne\t.L3\n" TAIL, body), *out;
@@ -451,10 +460,10 @@ static void test_same_memory(void **state)
 	(void)state;
 	check_same(MOVE HOOK PLACE("8(%rbx)") HOOK MOVE HOOK_OF("write8") MOVE HOOK_OF("write4"), "0,0 0,0 2,0 3,0 ");
 	check_same(MOVE HOOK_OF("write4") MOVE HOOK MOVE HOOK_OF("write8"), "0,0 0,0 1,0 ");
-	/* Another stride from the same start, and a variable that is not the same. */
+	/* Not equal: another stride from the same start, another variable. */
 	check_same(MOVE HOOK "\tmovq\t%r12, %rdi\n" HOOK PLACE("(%rbx,%r12)") HOOK PLACE("(%r12,%rbx)") HOOK_OF("write8")
 		   PLACE("(%rbx,%rbx)") HOOK, "0,0 0,0 0,0 1,0 0,0 ");
-	/* A stride that is only known when it runs has its own term there. */
+	/* With a stride from a register, the two bytes are its term. */
 	check_same("\tmovq\t%r13, %rdi\n" HOOK "\tmovq\t%r13, %rdi\n" HOOK_OF("write8") "\taddq\t%r12, %r13\n",
 		   "12,1 12,1 ");
 }

@@ -1,4 +1,4 @@
-/* Response files: words of a command line that are kept in a file. */
+/* Response files: files with words of a command line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static void test_response_files(void **state)
 	free(got);
 	args_free(&a);
 
-	write_file(path, at);	/* names itself */
+	write_file(path, at);	/* the file names itself */
 	assert_int_equal(response_expand(words, ARRAY_SIZE(words), &a, &err), -1);
 	assert_non_null(strstr(err.text, "too many response files"));
 	args_free(&a);

@@ -1,4 +1,4 @@
-/* Which commands of clang go in two steps, with LLVM's code in between. */
+/* Which commands of clang are made in two steps, with LLVM IR in between. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 static struct compiler_home home = { "/L", "/X", "/I" };
 
-/* The second step of clang: its options, or "" if there is none. */
+/* Checks the options of clang's second step; "" if there is none. */
 static void two_steps(const char *line, const char *expected)
 {
 	struct rewrite_config config = { .kind = COMPILER_CLANG, .two_steps = true, .home = &home };
@@ -59,7 +59,7 @@ static void test_two_steps(void **state)
 	two_steps("-x c -D X=1 -c a --output=b -march=native", "-D X=1 -march=native " SECOND);
 	for (size_t i = 0; i < sizeof(one_step) / sizeof(one_step[0]); i++)
 		two_steps(one_step[i], "");
-	/* Too long for the environment. */
+	/* The options are too long for an environment variable. */
 	memset(longer, 'x', 39999);
 	memcpy(longer, "-c a.c -D", 9);
 	longer[39999] = '\0';

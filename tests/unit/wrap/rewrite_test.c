@@ -75,7 +75,7 @@ static void test_compile(void **state)
 	gcc("-c 'a b.c'", GCC_COMPILE "-c 'a b.c'" GCC_END);
 	gcc("-frobnicate --unknown=1 -c a.c", GCC_COMPILE "-frobnicate --unknown=1 -c a.c" GCC_END);
 	clang("-c a.c", CLANG_COMPILE "-c a.c");
-	/* clang finds fault with folders that it does not look into. */
+	/* clang warns of an include folder that it does not use. */
 	clang("-c a.i", CLANG_HOOKS "-g -D__SNARL__=1 -B/X -fno-integrated-as -c a.i");
 	clang("-x c++-cpp-output -c a", CLANG_HOOKS
 	      "-g -D__SNARL__=1 -B/X -fno-integrated-as -x c++-cpp-output -c a");
@@ -121,7 +121,7 @@ static void test_link(void **state)
 	clang("-O1 -- a.c", CLANG_COMPILE RUNTIME "-O1" TAIL " -- a.c");
 	gcc("-no-pie a.o", "-B/X " RUNTIME "-no-pie a.o" GCC_END TAIL);
 	gcc("-ltsan a.o", "-B/X " RUNTIME "a.o" GCC_END TAIL);
-	/* main() may come from a library, or past the compiler's eyes. */
+	/* A command that links only libraries, or passes its inputs to the linker. */
 	gcc("-L. -lfoo", "-B/X " RUNTIME "-L. -lfoo" GCC_END TAIL);
 	clang("-l foo -shared", "-l foo -shared" TAIL_SHARED);
 	clang("-Wl,@objects", RUNTIME "-Wl,@objects" TAIL);
@@ -146,7 +146,7 @@ static void test_other_links(void **state)
 	      " -Wl,--start-group -lc -lgcc -lgcc_eh -Wl,--end-group");
 }
 
-/* Neither linked nor instrumented: a precompiled header, hand-written assembly. */
+/* A precompiled header is not linked; hand-written assembly is not instrumented. */
 static void test_inputs(void **state)
 {
 	(void)state;
@@ -161,7 +161,7 @@ static void test_inputs(void **state)
 	gcc("-o a.c", "-o a.c");
 	gcc("-I b.c -include c.c", "-I b.c -include c.c");
 	clang("-c -include x.c a.s", "-c -include x.c a.s");
-	/* nor are they options */
+	/* and values of options are no options */
 	gcc("-o -shared a.o", "-B/X " RUNTIME "-o -shared a.o" GCC_END TAIL);
 	gcc("-D --snarl-print -c a.c", GCC_COMPILE "-D --snarl-print -c a.c" GCC_END);
 }
@@ -197,7 +197,7 @@ static void test_sanitizers(void **state)
 	gcc("-fsanitize=undefined -c a.c", GCC_COMPILE "-fsanitize=undefined -c a.c" GCC_END);
 	gcc("-fsanitize=thread,undefined -c a.c",
 	    GCC_COMPILE "-fsanitize=undefined -c a.c" GCC_END);
-	/* they do not turn snarl off */
+	/* these do not turn instrumentation off */
 	gcc("-fno-sanitize=thread -c a.c", GCC_COMPILE "-c a.c" GCC_END);
 	gcc("-c a.c -fno-sanitize=all", GCC_COMPILE "-c a.c" GCC_END);
 	gcc("-fsanitize=undefined -fno-sanitize=all -c a.c", GCC_COMPILE "-c a.c" GCC_END);
@@ -250,7 +250,7 @@ static void test_machines(void **state)
 	}
 	clang("-m32 -m64 -c a.c", CLANG_COMPILE "-m32 -m64 -c a.c");
 	clang("--target=x86_64-linux-gnu -c a.c", CLANG_COMPILE "--target=x86_64-linux-gnu -c a.c");
-	clang("-faddrsig -c a.c", CLANG_COMPILE "-c a.c");	/* not for GNU as */
+	clang("-faddrsig -c a.c", CLANG_COMPILE "-c a.c");	/* GNU as rejects its directive */
 }
 
 static void test_own_options(void **state)
@@ -363,7 +363,7 @@ static void test_compilers(void **state)
 	check_command("gcc", "clang++", true, "clang++", COMPILER_CLANG);
 }
 
-/* `@` marks a source, `+` a word for the instrumented compilation alone. */
+/* `@` marks a source, `+` a word for the instrumented compilation only. */
 static void production(enum compiler_kind kind, const char *line, const char *expected,
 		       const char *expected_dual)
 {

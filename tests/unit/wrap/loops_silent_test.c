@@ -1,4 +1,7 @@
-/* Loops with accesses that cannot be told: a jump keeps them hooked until a list of sites has switched these off. */
+/*
+ * Loops with silent accesses: a jump leads to the copy with hooks until a list of sites switches
+ * all of them off.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +28,7 @@ static char *run(const char *text, size_t *count)
 	return copy;
 }
 
-/* table[*p++]++, as gcc has it. */
+/* table[*p++]++, as gcc compiles it. */
 #define TABLE                                   \
 	"\tmovq\t%%rbx, %%rdi\n"                \
 	"\taddq\t$1, %%rbx\n"                   \
@@ -54,10 +57,10 @@ static void test_gcc(void **state)
 	out = run(text, &count);
 	assert_int_equal(count, 1);
 	at = out;
-	/* The way with hooks, unless the jump is made a nop; then the rest as ever. */
+	/* The jump to the copy with hooks, then the code as without silent accesses. */
 	at = strstr(at, ".L3:\n.Lsnarlg0:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh0-.-4\n\tmovq\t%rax, -8(%rsp)\n");
 	assert_non_null(at);
-	/* 16 turns, for one access each. */
+	/* At least 16 iterations, with one described access each. */
 	at = strstr(at, "\tcmpq\t$16, %rax\n");
 	assert_non_null(at);
 	at = strstr(at, ".Lsnarlf0:\n"
@@ -74,7 +77,7 @@ static void test_gcc(void **state)
 	assert_non_null(at);
 	at = strstr(at, hooked);
 	assert_non_null(at);
-	/* One access, then the pcs of two, and where the jump is. */
+	/* One access, then the pcs of two silent ones, and the address of the jump. */
 	at = strstr(at, ".Lsnarld0:\n"
 		    "\t.long\t1\n"
 		    "\t.byte\t3,0\n"
@@ -99,39 +102,39 @@ static void test_gcc(void **state)
 #define OTHER "\tmovq\t(%rbx), %r12\n\tmovq\t%r12, %rdi\n" WRITE
 #define NEXT "\taddq\t$8, %rbx\n\tcmpq\t%rbx, %rbp\n\tjne\t.L3\n"
 
-static bool has_gate(const char *body, size_t expected)
+static bool has_silent_jump(const char *body, size_t expected)
 {
 	char *text = xasprintf(HEAD "%s" TAIL, body), *out;
 	size_t count;
-	bool gate;
+	bool jump;
 
 	out = run(text, &count);
 	if (count != expected)
 		fail_msg("%zu loops: %s", count, body);
-	gate = strstr(out, ".Lsnarlg") != NULL;
+	jump = strstr(out, ".Lsnarlg") != NULL;
 	free(out);
 	free(text);
-	return gate;
+	return jump;
 }
 
-/* What the silent access may do to the others, and to the end. */
+/* How a silent access may affect described accesses and the bound. */
 static void test_which(void **state)
 {
 	(void)state;
-	assert_false(has_gate(BEGIN NEXT, 1));
-	assert_true(has_gate(BEGIN OTHER "\tmovq\t$0, (%r12)\n" NEXT, 1));
-	/* Nothing of it can be told. */
-	assert_false(has_gate(".L3:\n\tmovq\t(%rbx), %rdi\n" WRITE NEXT, 0));
-	/* The end depends on memory, be it that of the silent one. */
-	assert_false(has_gate(BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t$0, (%r12)\n\tjne\t.L3\n", 0));
-	assert_false(has_gate(BEGIN OTHER "\tmovq\t(%r12), %rbp\n" NEXT, 0));
-	/* It may be where the bound is, and a base: a store among the function's own variables. */
-	assert_true(has_gate(BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n", 1));
-	assert_false(has_gate(BEGIN OTHER "\tmovq\t%rax, (%rsp,%r12,8)\n\taddq\t$8, %rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n", 0));
-	assert_true(has_gate(".L3:\n\tmovq\t24(%rsp), %rdi\n" READ "\tmovq\t%rbx, %rdi\n" READ OTHER
+	assert_false(has_silent_jump(BEGIN NEXT, 1));
+	assert_true(has_silent_jump(BEGIN OTHER "\tmovq\t$0, (%r12)\n" NEXT, 1));
+	/* All accesses are silent. */
+	assert_false(has_silent_jump(".L3:\n\tmovq\t(%rbx), %rdi\n" WRITE NEXT, 0));
+	/* The loop's end depends on memory, also on that of a silent access. */
+	assert_false(has_silent_jump(BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t$0, (%r12)\n\tjne\t.L3\n", 0));
+	assert_false(has_silent_jump(BEGIN OTHER "\tmovq\t(%r12), %rbp\n" NEXT, 0));
+	/* A silent store may be to the stack slots that hold the bound and a base. */
+	assert_true(has_silent_jump(BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n", 1));
+	assert_false(has_silent_jump(BEGIN OTHER "\tmovq\t%rax, (%rsp,%r12,8)\n\taddq\t$8, %rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n", 0));
+	assert_true(has_silent_jump(".L3:\n\tmovq\t24(%rsp), %rdi\n" READ "\tmovq\t%rbx, %rdi\n" READ OTHER
 			     "\tmovq\t%rax, (%rsp,%r12,8)\n" NEXT, 1));
-	/* A volatile one is never left out. */
-	assert_false(has_gate(BEGIN "\tmovq\t(%rbx), %rdi\n\tcall\t__tsan_volatile_read8@PLT\n" NEXT, 0));
+	/* A volatile access always keeps its hook. */
+	assert_false(has_silent_jump(BEGIN "\tmovq\t(%rbx), %rdi\n\tcall\t__tsan_volatile_read8@PLT\n" NEXT, 0));
 }
 
 static void test_no_jump(void **state)

@@ -1,4 +1,4 @@
-/* Copies and fills in LLVM's code that become plain accesses: exact output, and what stays as it is. */
+/* Copies and fills in LLVM IR that become plain accesses: exact output, and calls that stay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@ static void check(const char *text, const char *expected, size_t count)
 {
 	struct buf out = { 0 };
 
-	assert_int_equal(ir_copy_transform(text, strlen(text), false, &out), count);
+	assert_int_equal(small_copies_transform(text, strlen(text), false, &out), count);
 	assert_string_equal(buf_string(&out), expected);
 	buf_clear(&out);
-	assert_int_equal(ir_copy_transform(text, strlen(text), true, &out), count);
+	assert_int_equal(small_copies_transform(text, strlen(text), true, &out), count);
 	assert_string_equal(buf_string(&out), expected);
 	buf_free(&out);
 }
@@ -30,7 +30,7 @@ static void test_copy(void **state)
 	      "  call void @__tsan_unaligned_write16(ptr %5), !dbg !17\n"
 	      "  store <2 x i64> %snarl.value.0, ptr %5, align 1, !dbg !17\n"
 	      "  %7 = bitcast ptr %5 to ptr, !dbg !17\n  ret void, !dbg !18\n", 1);
-	/* The last line may have no end; what is copied over itself is read first. */
+	/* The last line may lack its newline; memmove reads before it writes. */
 	check("  %x.1 = tail call ptr @__tsan_memmove(ptr @to, ptr @\"fr,)om\", i64 1)",
 	      "  call void @__tsan_read1(ptr @\"fr,)om\")\n"
 	      "  %snarl.value.0 = load i8, ptr @\"fr,)om\", align 1\n"
@@ -39,7 +39,7 @@ static void test_copy(void **state)
 	      "  %x.1 = bitcast ptr @to to ptr\n", 1);
 }
 
-/* Where pointers have types, and the pass took libc's names. */
+/* Typed pointers of LLVM 14, whose pass calls the functions by libc's names. */
 static void test_typed(void **state)
 {
 	(void)state;
@@ -117,7 +117,7 @@ static void test_left_alone(void **state)
 		"  call ptr @__tsan_memcpy(ptr %5, ptr %6, i64 8)\n",
 		"  call void @llvm.memcpy.p0.p0.i64(ptr %5, ptr %6, i64 16, i1 false)\n",
 		"declare ptr @__tsan_memcpy(ptr, ptr, i64)\n",
-		/* A program's own function may do more than that. */
+		/* A memcpy that the program defines may do more than copy. */
 		"  %7 = call i8* @memcpy(i8* %5, i8* %6, i64 8)\n\ndefine dso_local i8* @memcpy(i8* %0, i8* %1, i64 %2) {\n",
 		"  %7 = call i8* @memcpy(i8* %5, i8* %6, i64 8)\n\ndefine void @f(i8* %x)\n\ndefine i8* @memset(i8* %0, i32 %1, i64 %2) {",
 	};

@@ -1,4 +1,6 @@
-/* Copies of code without what nobody reads: by hand; and against a machine that really computes. */
+/*
+ * Dead code elimination in loop bodies: chosen cases, and random code against a reference machine.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,13 +14,13 @@
 #include "wrap/loops/dead_code.h"
 #include "reference/register_machine.h"
 
-/* *behind is what is done behind the loop. */
-static char *run(const char *text, struct thin_live live, char **behind)
+/* Returns the body; *behind is the code behind the loop. */
+static char *run(const char *text, struct dead_code_live live, char **behind)
 {
 	struct buf out = { 0 }, then = { 0 };
 	char *copy;
 
-	thin_write((struct asmtext_word){ text, (uint32_t)strlen(text) }, live, &out, &then);
+	dead_code_write((struct asmtext_word){ text, (uint32_t)strlen(text) }, live, &out, &then);
 	copy = xstrdup(buf_string(&out));
 	*behind = xstrdup(buf_string(&then));
 	buf_free(&out);
@@ -26,7 +28,7 @@ static char *run(const char *text, struct thin_live live, char **behind)
 	return copy;
 }
 
-static void check_loop(const char *text, struct thin_live live, const char *want, const char *want_behind)
+static void check_loop(const char *text, struct dead_code_live live, const char *want, const char *want_behind)
 {
 	char *behind, *got = run(text, live, &behind);
 
@@ -36,28 +38,31 @@ static void check_loop(const char *text, struct thin_live live, const char *want
 	free(behind);
 }
 
-static void check(const char *text, struct thin_live live, const char *want)
+static void check(const char *text, struct dead_code_live live, const char *want)
 {
 	check_loop(text, live, want, "");
 }
 
-static const struct thin_live kept = { .general = 0xf038, .lower = 0x8000 };	/* by calls, and %xmm15 */
+static const struct dead_code_live kept = { .general = 0xf038, .lower = 0x8000 };	/* registers that calls preserve, and %xmm15 */
 
 static void test_dead(void **state)
 {
 	(void)state;
 	check("\tmovq\t%rbx, %rdi\n\t.loc 1 2\n\taddq\t$8, %rbx\n\tleaq\t8(%rbx), %rdi\n", kept, "\t.loc 1 2\n\taddq\t$8, %rbx\n");
-	/* One that is read, the last one where it lives on, a store, half a register. */
+	/*
+	 * Kept: a result that is read, one that is live at the end, a store, a write of half a
+	 * register.
+	 */
 	check("\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n", kept, "\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n");
-	check("\tmovl\t$1, %edi\n\tmovl\t$2, %edi\n", THIN_ALL, "\tmovl\t$2, %edi\n");
+	check("\tmovl\t$1, %edi\n\tmovl\t$2, %edi\n", DEAD_CODE_ALL, "\tmovl\t$2, %edi\n");
 	check("\tmovq\t%rbx, (%rdi)\n", kept, "\tmovq\t%rbx, (%rdi)\n");
-	check("\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n", THIN_ALL, "\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n");
-	/* Flags that are read, and a load, which may be of nobody's memory, but not on the stack. */
+	check("\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n", DEAD_CODE_ALL, "\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n");
+	/* Kept: flags that are read, and a load, which may fault unless it is of the stack. */
 	check("\tsubq\t%rbx, %rdi\n\tsete\t%bl\n", kept, "\tsubq\t%rbx, %rdi\n\tsete\t%bl\n");
 	check("\tsubq\t%rbx, %rdi\n\tcmpq\t%rbp, %rbx\n", kept, "\tcmpq\t%rbp, %rbx\n");
 	check("\tmovq\t(%rbx), %rdi\n", kept, "\tmovq\t(%rbx), %rdi\n");
 	check("\tmovq\t8(%rsp), %rdi\n\tmovsd\t(%rsp), %xmm1\n\tmovsd\t(%rsp,%rbx), %xmm1\n", kept, "\tmovsd\t(%rsp,%rbx), %xmm1\n");
-	/* What is used without being named. */
+	/* Kept: registers that an instruction uses without naming them. */
 	check("\tmovq\t%rbx, %rax\n\tcqto\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n", kept,
 	      "\tmovq\t%rbx, %rax\n\tcqto\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n");
 	check("\tmovq\t%rbx, %rdi\n\trep movsb\n", kept, "\tmovq\t%rbx, %rdi\n\trep movsb\n");
@@ -70,39 +75,47 @@ static void test_copies(void **state)
 	(void)state;
 	check_loop(SUM "\tmovq\t%xmm0, %xmm15\n", kept,
 		   "\tmovsd\t(%rbx), %xmm0\n\taddsd\t8(%rbx), %xmm0\n", "\tmovapd\t%xmm0, %xmm15\n");
-	/* The next turn reads it. */
+	/* The next iteration reads %xmm15. */
 	check("\taddsd\t%xmm15, %xmm0\n\tmovq\t%xmm0, %xmm15\n", kept, "\taddsd\t%xmm15, %xmm0\n\tmovapd\t%xmm0, %xmm15\n");
-	/* Whoever reads the upper half may want the 0 in it. */
+	/* The upper half is read, and movq clears it. */
 	check(SUM "\tmovapd\t%xmm0, (%rbx)\n", kept, "\tmovsd\t(%rbx), %xmm15\n"
 	      "\tmovq\t%xmm15, %xmm0\n\taddsd\t8(%rbx), %xmm0\n\tmovapd\t%xmm0, (%rbx)\n");
-	check_loop("\tmovq\t%xmm1, %xmm0\n", THIN_ALL, "", "\tmovq\t%xmm1, %xmm0\n");
-	/* Changed meanwhile. */
+	check_loop("\tmovq\t%xmm1, %xmm0\n", DEAD_CODE_ALL, "", "\tmovq\t%xmm1, %xmm0\n");
+	/* The source changes between the two copies. */
 	check("\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n", kept,
 	      "\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n");
 	check_loop("\tmovq\t%rax, %r12\n\tmovq\t%r12, %rax\n\tmovq\t%rax, (%rbx)\n", kept, "\tmovq\t%rax, (%rbx)\n", "\tmovq\t%rax, %r12\n");
 }
 
-/* What is for a copy alone is made where that goes, and what is for those behind the loop alone is copied there. */
+/*
+ * A result made only for a copy goes to the copy's target; copies needed only behind the loop move
+ * there.
+ */
 static void test_loop(void **state)
 {
-	static const struct thin_live live = { .general = 0xf038, .vector = 1, .lower = 0xc000 };
+	static const struct dead_code_live live = { .general = 0xf038, .vector = 1, .lower = 0xc000 };
 
 	(void)state;
 	check("\tmovsd\t(%rbx), %xmm2\n\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n", live,
 	      "\tmovsd\t(%rbx), %xmm15\n\taddsd\t%xmm15, %xmm14\n");
 	check("\tleaq\t8(%rbx,%rbp,8), %rax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n", live,
 	      "\tleaq\t8(%rbx,%rbp,8), %r12\n\tmovq\t%rbp, (%r12)\n");
-	/* Read between them, read behind, or not all of it. */
+	/*
+	 * Kept: the source is read between setter and copy, or behind the copy, or is copied in
+	 * part.
+	 */
 	check("\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n", live,
 	      "\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n\tmovapd\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n");
 	check("\tmovsd\t(%rbx), %xmm0\n\tmovq\t%xmm0, %xmm15\n\taddsd\t%xmm15, %xmm14\n\taddsd\t%xmm14, %xmm0\n", live,
 	      "\tmovsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm15, %xmm14\n\taddsd\t%xmm14, %xmm0\n");
 	check("\tmovl\t(%rbx), %eax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n", live,
 	      "\tmovl\t(%rbx), %eax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n");
-	/* The way back of what did not change: its upper half is 0 behind the loop. */
+	/*
+	 * A copy back of an unchanged value is dropped; its upper half is cleared behind the loop.
+	 */
 	check_loop("\tmovapd\t%xmm0, %xmm14\n\tmovq\t%xmm14, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n", live,
 		   "\tmovsd\t%xmm0, (%rbx)\n", "\tmovapd\t%xmm0, %xmm14\n\tmovq\t%xmm0, %xmm0\n");
-	/* The copy is of what will not be there any more. */
+	/* The source of the copy changes before the iteration's end. */
 	check("\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n", live, "\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n");
 }
 
@@ -110,7 +123,10 @@ static const char *const general_names[] = { "rax", "rdx", "rdi", "r12" };
 static const unsigned general_used[] = { INSN_RAX, INSN_RDX, INSN_RDI, 12 };
 static const unsigned vector_used[] = { 0, 1, 2, 15 };
 
-/* %g %h, %v %w: registers; %m: memory; %l: the lower 4 bytes of %g's, and so on. */
+/*
+ * %g %h: general registers, %v %w: vector registers, %m: memory, %l: lower 4 bytes of %g's
+ * register.
+ */
 static const char *const templates[] = {
 	"movq\t%g, %h", "movq\t%g, %h", "leaq\t8(%g,%h), %h", "addq\t%g, %h", "subq\t%g, %g", "xorq\t%g, %g", "cmpq\t%g, %h",
 	"movq\t%m, %g", "movq\t%g, %m", "cmoveq\t%g, %h", "cqto", "movq\t%v, %w", "movq\t%v, %w", "movq\t%v, %w",
@@ -154,8 +170,8 @@ static struct machine any_machine(void)
 	return m;
 }
 
-/* What does not live on from turn to turn, a hook has changed. */
-static void forget(struct machine *m, struct thin_live live)
+/* Sets what is not live at an iteration's end to other values, as a hook would. */
+static void clobber(struct machine *m, struct dead_code_live live)
 {
 	for (unsigned i = 0; i < 16; i++) {
 		if (!(live.general >> i & 1))
@@ -167,7 +183,7 @@ static void forget(struct machine *m, struct thin_live live)
 	}
 }
 
-static bool same(const struct machine *a, const struct machine *b, struct thin_live live)
+static bool same(const struct machine *a, const struct machine *b, struct dead_code_live live)
 {
 	bool equal = a->flags == b->flags && memcmp(a->memory, b->memory, sizeof(a->memory)) == 0;
 
@@ -186,32 +202,32 @@ static void test_random(void **state)
 	(void)state;
 	srand(1);
 	for (unsigned round = 0; round < 20000; round++) {
-		struct thin_live live = { (uint16_t)rand(), (uint16_t)(rand() & rand()), (uint16_t)rand() };
+		struct dead_code_live live = { (uint16_t)rand(), (uint16_t)(rand() & rand()), (uint16_t)rand() };
 		struct machine start = any_machine(), a, b;
 		struct buf text = { 0 };
 		unsigned count = 1 + (unsigned)rand() % 20;
-		char *thin, *behind;
+		char *shorter, *behind;
 
 		for (unsigned i = 0; i < count; i++)
 			make_line(&text);
-		thin = run(buf_string(&text), live, &behind);
+		shorter = run(buf_string(&text), live, &behind);
 		a = b = start;
-		for (unsigned turn = 0; turn <= round % 3; turn++) {
-			if (turn > 0) {
-				forget(&a, live);
-				forget(&b, live);
+		for (unsigned iteration = 0; iteration <= round % 3; iteration++) {
+			if (iteration > 0) {
+				clobber(&a, live);
+				clobber(&b, live);
 			}
 			a = compute_all(buf_string(&text), a);
-			b = compute_all(thin, b);
+			b = compute_all(shorter, b);
 		}
 		b = compute_all(behind, b);
 		if (!same(&a, &b, live))
-			fail_msg("round %u: %s became %s and %s", round, buf_string(&text), thin, behind);
+			fail_msg("round %u: %s became %s and %s", round, buf_string(&text), shorter, behind);
 		put_off += *behind != '\0';
 		lines += count;
-		for (const char *at = thin; (at = strchr(at, '\n')); at++)
+		for (const char *at = shorter; (at = strchr(at, '\n')); at++)
 			left++;
-		free(thin);
+		free(shorter);
 		free(behind);
 		buf_free(&text);
 	}
