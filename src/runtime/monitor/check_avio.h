@@ -19,22 +19,22 @@
 #include "runtime/monitor/rules.h"
 
 /* With streaks: a read that changes nothing. Others may change the cell meanwhile; they come after it, then. */
-static inline bool check_read_again(uint64_t addr, uint64_t size)
+static inline bool check_is_repeated_read(uint64_t addr, uint64_t size)
 {
-	uint64_t at = addr & TRACE_ADDR_MASK, piece = at >> 3, number = piece / CHECK_PAGE;
-	const struct watch_page *seen = &watch_self.pages[number % WATCH_PAGES];
+	uint64_t at = addr & TRACE_ADDR_MASK, granule = at >> 3, number = granule / CHECK_PAGE_GRANULES;
+	const struct monitor_page *seen = &monitor_self.pages[number % MONITOR_CACHED_PAGES];
 	const struct check_cell *c;
 
-	if ((at + size - 1) >> 3 != piece || seen->number != number + 1)
+	if ((at + size - 1) >> 3 != granule || seen->number != number + 1)
 		return false;
-	c = &seen->page->near[piece % CHECK_PAGE];
+	c = &seen->page->near[granule % CHECK_PAGE_GRANULES];
 	for (uint32_t i = 0; i < CHECK_NEAR && i < c->count; i++)
-		if (c->own[i].serial == watch_self.serial)
-			return !c->own[i].write && !c->own[i].last;
+		if (c->own[i].serial == monitor_self.serial)
+			return !c->own[i].write && !c->own[i].last_remote_write;
 	return false;
 }
 
 /* Before the access is done. */
-SNARLRT_HIDDEN void check_access(uint64_t addr, uint64_t size, const struct rules_place *place, bool write);
+SNARLRT_HIDDEN void check_access(uint64_t addr, uint64_t size, const struct active_site *site, bool write);
 
 #endif

@@ -30,7 +30,7 @@ static uint32_t pages_allowed(void)
 	uint64_t most;
 
 	sys_call(SYS_sysinfo, &info, 0, 0);
-	most = info.totalram * info.mem_unit / MEMORY_SHARE / (CHECK_PAGE * sizeof(struct check_cell));
+	most = info.totalram * info.mem_unit / MEMORY_SHARE / (CHECK_PAGE_GRANULES * sizeof(struct check_cell));
 	return most < LEAST_PAGES ? LEAST_PAGES : most > MOST_PAGES ? MOST_PAGES : (uint32_t)most;
 }
 
@@ -112,9 +112,9 @@ struct check_page *check_page_make(uint64_t number)
 		s = claim(number);
 	page = s ? page_of(s) : NULL;
 	if (page)
-		watch_self.pages[number % WATCH_PAGES] = (struct watch_page){ number + 1, page };
+		monitor_self.pages[number % MONITOR_CACHED_PAGES] = (struct monitor_page){ number + 1, page };
 	else
-		watch_count(&watch.log->lost_cells, 1);
+		monitor_count(&watch.log->lost_cells, 1);
 	return page;
 }
 
@@ -129,7 +129,7 @@ bool check_cell_lock(struct check_cell *c)
 			return true;
 		sys_pause();
 	}
-	watch_count(&watch.log->lost_busy, 1);
+	monitor_count(&watch.log->lost_busy, 1);
 	return false;
 }
 
@@ -137,9 +137,9 @@ void check_cells_forget(uint64_t first, uint64_t last)
 {
 	if (!__atomic_load_n(&cells.used, __ATOMIC_RELAXED))
 		return;
-	for (uint64_t number = first / CHECK_PAGE; number <= last / CHECK_PAGE; number++) {
-		uint64_t start = number * CHECK_PAGE;
-		uint64_t end = last - start < CHECK_PAGE ? last - start : CHECK_PAGE - 1;
+	for (uint64_t number = first / CHECK_PAGE_GRANULES; number <= last / CHECK_PAGE_GRANULES; number++) {
+		uint64_t start = number * CHECK_PAGE_GRANULES;
+		uint64_t end = last - start < CHECK_PAGE_GRANULES ? last - start : CHECK_PAGE_GRANULES - 1;
 		struct slot *s = find(number);
 		struct check_page *page = is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
 
@@ -151,7 +151,7 @@ void check_cells_forget(uint64_t first, uint64_t last)
 			c->count = 0;
 			c->latest = 0;
 			if (watch.streaks)
-				__atomic_store_n(check_shadow(start + i), 0, __ATOMIC_RELAXED);
+				__atomic_store_n(check_owner(start + i), 0, __ATOMIC_RELAXED);
 			check_cell_unlock(c);
 		}
 	}

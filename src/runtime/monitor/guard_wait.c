@@ -24,34 +24,34 @@ static uint32_t holder_of(uint64_t lock)
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < used; i++)
-		for (uint32_t k = 0; k < WATCH_HELD; k++)
+		for (uint32_t k = 0; k < MONITOR_HELD_LOCKS; k++)
 			if ((__atomic_load_n(&watch.threads[i].held[k], __ATOMIC_RELAXED) & ~1ull) == lock)
 				return i;
-	return WATCH_ANYBODY;
+	return MONITOR_ANY_THREAD;
 }
 
 /* Follows who waits for whom to one that runs, and is not us. */
-static bool moves(uint32_t place)
+static bool moves(uint32_t slot)
 {
-	uint32_t me = watch_self.place - 1;
+	uint32_t me = monitor_self.slot - 1;
 
 	for (int i = 0; i < HOPS; i++) {
-		struct watch_thread *t = &watch.threads[place];
+		struct monitor_thread *t = &watch.threads[slot];
 		uint64_t lock;
 
-		if (place == me || !__atomic_load_n(&t->serial, __ATOMIC_RELAXED))
+		if (slot == me || !__atomic_load_n(&t->serial, __ATOMIC_RELAXED))
 			return false;
 		switch (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST)) {
-		case WATCH_RUNNING:
+		case MONITOR_RUNNING:
 			return true;
-		case WATCH_WAITING:
-			place = __atomic_load_n(&t->waiting_for, __ATOMIC_SEQ_CST);
+		case MONITOR_DELAYED:
+			slot = __atomic_load_n(&t->waiting_for, __ATOMIC_SEQ_CST);
 			break;
 		default:
 			lock = __atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
-			place = lock ? holder_of(lock) : WATCH_ANYBODY;
+			slot = lock ? holder_of(lock) : MONITOR_ANY_THREAD;
 		}
-		if (place == WATCH_ANYBODY)
+		if (slot == MONITOR_ANY_THREAD)
 			return false;
 	}
 	return false;
@@ -64,14 +64,14 @@ static bool anybody_moves(void)
 	if (__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
 		return true;
 	for (uint32_t i = 0; i < used; i++)
-		if (i != watch_self.place - 1 && __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
-		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == WATCH_RUNNING)
+		if (i != monitor_self.slot - 1 && __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
+		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == MONITOR_RUNNING)
 			return true;
 	return false;
 }
 
 /* Pairs that meet all the time would slow the program down more than it is worth. */
-bool guard_too_dear(uint64_t now)
+bool guard_over_budget(uint64_t now)
 {
 	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
 
@@ -80,16 +80,16 @@ bool guard_too_dear(uint64_t now)
 
 static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
-	struct watchlog_record *r = watch_record(c->kind, c->site, site, 0);
+	struct watchlog_record *r = monitor_log_record(c->kind, c->site, site, 0);
 	uint64_t vain;
 
 	d->began = sys_clock_ns(CLOCK_MONOTONIC);
 	d->record = r;
 	if (!r)
 		return false;
-	watch_count(&r->count, 1);
-	r->thread[0] = watch_self.serial;
-	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || guard_too_dear(d->began))
+	monitor_count(&r->count, 1);
+	r->thread[0] = monitor_self.serial;
+	if ((monitor_self.timed_out_word == c->word && monitor_self.timed_out_value == c->value) || guard_over_budget(d->began))
 		return false;
 	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
 	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
@@ -98,9 +98,9 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 /* Nothing is said of it as a time-out: it could not help. */
 static void let_pass(struct guard_delay *d)
 {
-	d->vain = true;
+	d->give_up = true;
 	if (d->record)
-		watch_count(&d->record->passed, 1);
+		monitor_count(&d->record->passed, 1);
 }
 
 /*
@@ -110,30 +110,30 @@ static void let_pass(struct guard_delay *d)
  */
 static bool gives_way(const struct guard_conflict *c)
 {
-	uint32_t mine, other, place = watch_self.place - 1;
-	const struct watch_thread *t = c->place == WATCH_ANYBODY ? NULL : &watch.threads[c->place];
+	uint32_t mine, other, slot = monitor_self.slot - 1;
+	const struct monitor_thread *t = c->slot == MONITOR_ANY_THREAD ? NULL : &watch.threads[c->slot];
 
-	if (!c->at || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != WATCH_WAITING ||
-	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != place)
+	if (!c->access || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != MONITOR_DELAYED ||
+	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != slot)
 		return false;
-	mine = __atomic_load_n(&t->waiting_at, __ATOMIC_RELAXED);
+	mine = __atomic_load_n(&t->waiting_access, __ATOMIC_RELAXED);
 	if (!mine)
 		return false;
-	mine = (watch_me()->accesses - (mine - 1)) & CELL_AT;
-	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->at - 1)) & CELL_AT;
-	return mine == other ? place > c->place : mine > other;
+	mine = (monitor_me()->accesses - (mine - 1)) & CELL_ACCESS_MASK;
+	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->access - 1)) & CELL_ACCESS_MASK;
+	return mine == other ? slot > c->slot : mine > other;
 }
 
 static bool can_wait(const struct guard_conflict *c)
 {
 	if (watch.log->off)
 		return false;
-	return c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place) || gives_way(c);
+	return c->slot == MONITOR_ANY_THREAD ? anybody_moves() : moves(c->slot) || gives_way(c);
 }
 
 void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
-	struct watch_thread *me = watch_me();
+	struct monitor_thread *me = monitor_me();
 	struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t now, left;
 
@@ -142,19 +142,19 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		return;
 	}
 	now = sys_clock_ns(CLOCK_MONOTONIC);
-	if (d->napped >= watch.wait_ns || now - d->began >= STARVED * watch.wait_ns) {
-		d->vain = true;
-		watch_self.vain_word = c->word;
-		watch_self.vain_value = c->value;
-		watch_count(&d->record->timed_out, 1);
+	if (d->slept_ns >= watch.wait_ns || now - d->began >= STARVED * watch.wait_ns) {
+		d->give_up = true;
+		monitor_self.timed_out_word = c->word;
+		monitor_self.timed_out_value = c->value;
+		monitor_count(&d->record->timed_out, 1);
 		return;
 	}
-	left = watch.wait_ns - d->napped;
+	left = watch.wait_ns - d->slept_ns;
 	if (left < NAP_NS)
 		nap.tv_nsec = (long)left;
-	__atomic_store_n(&me->waiting_at, c->at, __ATOMIC_RELAXED);
-	__atomic_store_n(&me->waiting_for, c->place, __ATOMIC_RELAXED);
-	__atomic_store_n(&me->state, WATCH_WAITING, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&me->waiting_access, c->access, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->waiting_for, c->slot, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->state, MONITOR_DELAYED, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!can_wait(c)) {
 		let_pass(d);
@@ -166,9 +166,9 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		if (c->waiters)
 			__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
 		now = sys_clock_ns(CLOCK_MONOTONIC) - now;
-		d->napped += now < LONG_NAP_NS ? now : LONG_NAP_NS;
+		d->slept_ns += now < LONG_NAP_NS ? now : LONG_NAP_NS;
 	}
-	__atomic_store_n(&me->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&me->state, MONITOR_RUNNING, __ATOMIC_SEQ_CST);
 }
 
 /* We see an access just before it is done; give it the time. */
@@ -187,13 +187,13 @@ void guard_wait_end(struct guard_delay *d)
 
 	if (!r)
 		return;
-	if (d->settle && !d->vain)
+	if (d->settle && !d->give_up)
 		settle();
 	took = sys_clock_ns(CLOCK_MONOTONIC) - d->began;
-	if (!d->vain)
-		watch_count(&r->resolved, 1);
-	watch_count(&r->wait_ns, took);
-	watch_count(&watch.waited_ns, took);
+	if (!d->give_up)
+		monitor_count(&r->resolved, 1);
+	monitor_count(&r->wait_ns, took);
+	monitor_count(&watch.waited_ns, took);
 	longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
 	while (took > longest &&
 	       !__atomic_compare_exchange_n(&r->longest_ns, &longest, took, false, __ATOMIC_RELAXED,

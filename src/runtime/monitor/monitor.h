@@ -15,57 +15,57 @@
 #include "runtime/core/options.h"
 #include "runtime/monitor/rules.h"
 
-#define WATCH_THREADS 1024u	/* alive at once; others are not watched, counted */
-#define WATCH_HELD 8u		/* locks of a thread that are remembered */
-#define WATCH_PAGES 64u		/* of check's cells that a thread remembers */
-#define WATCH_ANYBODY UINT32_MAX
+#define MONITOR_THREADS 1024u	/* alive at once; others are not watched, counted */
+#define MONITOR_HELD_LOCKS 8u		/* locks of a thread that are remembered */
+#define MONITOR_CACHED_PAGES 64u		/* of check's cells that a thread remembers */
+#define MONITOR_ANY_THREAD UINT32_MAX
 
-enum watch_state { WATCH_RUNNING, WATCH_WAITING, WATCH_BLOCKED };
+enum monitor_state { MONITOR_RUNNING, MONITOR_DELAYED, MONITOR_BLOCKED };
 
 /* What other threads may read of a thread. It has cache lines of its own, so that threads do not share them by accident. */
-struct watch_thread {
-	uint32_t serial;	/* not 0: in use; differs from that of whoever had the place before */
-	uint32_t state;		/* enum watch_state */
-	uint32_t waiting_for;	/* in guard: place of a thread, or WATCH_ANYBODY */
+struct monitor_thread {
+	uint32_t serial;	/* not 0: in use; differs from that of whoever had the slot before */
+	uint32_t state;		/* enum monitor_state */
+	uint32_t waiting_for;	/* in guard: slot of a thread, or MONITOR_ANY_THREAD */
 	uint32_t epoch;		/* odd: in a transaction; goes on for ever. Waited for as a futex */
 	uint32_t waiters;	/* for the epoch */
 	uint32_t accesses;	/* that PSet has seen of it */
-	uint32_t waiting_at;	/* which of the other one's accesses it waits for the end of, plus 1; 0: it waits for another reason */
+	uint32_t waiting_access;	/* which of the other one's accesses it waits for the end of, plus 1; 0: it waits for another reason */
 	uint32_t pad;
 	uint64_t handle;	/* pthread_self() */
-	uint64_t blocked_on;	/* what it last waited for, or waits for now: a lock, or 0 */
-	uint64_t over_at;	/* ticks: since then the transaction seems to be over; 0: it is not */
-	uint64_t held[WATCH_HELD];	/* locks; bit 0: a transaction touched memory under it */
+	uint64_t blocked_on;	/* what it last_site waited for, or waits for now: a lock, or 0 */
+	uint64_t tail_at;	/* ticks: since then the transaction seems to be tail_site; 0: it is not */
+	uint64_t held[MONITOR_HELD_LOCKS];	/* locks; bit 0: a transaction touched memory under it */
 } __attribute__((aligned(64)));
 
 struct check_page;
 
-struct watch_page {
+struct monitor_page {
 	uint64_t number;	/* plus 1 */
 	struct check_page *page;
 };
 
 /* What only the thread itself needs. */
-struct watch_self {
-	uint32_t place;		/* in watch.threads, plus 1; 0: none yet */
+struct monitor_self {
+	uint32_t slot;		/* in watch.threads, plus 1; 0: none yet */
 	uint32_t busy;		/* 1: the thread is in here */
 	uint32_t ended;
-	uint32_t depth, root;	/* activations; the one that holds transactions, or 0 */
-	uint32_t last;		/* site of the transaction's last access */
-	uint32_t over;		/* site that seemed to be a transaction's last one */
+	uint32_t depth, tx_depth;	/* activations; the one that holds transactions, or 0 */
+	uint32_t last_site;		/* site of the transaction's last_site access */
+	uint32_t tail_site;		/* site that seemed to be a transaction's last_site one */
 	uint32_t serial;
 	uint64_t random;
-	uint32_t *vain_word, vain_value;	/* what was waited for in vain the last time */
-	const void *taken;	/* the mutex that is asked for, … */
-	const struct rules_place *taking;	/* … and the place, or NULL */
-	struct watch_page pages[WATCH_PAGES];	/* check_cell.h */
-	uint64_t exit_cuts[4];	/* bits of depths: the activation's exit ends a transaction */
+	uint32_t *timed_out_word, timed_out_value;	/* what was waited for in vain the last_site time */
+	const void *asked_lock;	/* the mutex that is asked for, … */
+	const struct active_site *asked_site;	/* … and the slot, or NULL */
+	struct monitor_page pages[MONITOR_CACHED_PAGES];	/* check_cell.h */
+	uint64_t cuts_at_exit[4];	/* bits of depths: the activation's exit ends a transaction */
 };
 
 struct watch {
 	bool check, pset, tx;
-	bool locks;		/* also where mutexes are taken: pset, but for tx only who was never first */
-	bool all;		/* check: every place there is, not only those that matter */
+	bool locks;		/* also where mutexes are asked_lock: pset, but for tx only who was never first */
+	bool all;		/* check: every slot there is, not only those that matter */
 	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */
 	bool everywhere;	/* noise without rules: wherever memory is shared */
 	uint32_t noise;		/* per mille */
@@ -80,13 +80,13 @@ struct watch {
 	uint32_t threads_used;	/* places ever used */
 	uint32_t next_serial;
 	uint32_t unborn;	/* threads that were created and did not come here yet */
-	struct watch_thread *threads;
+	struct monitor_thread *threads;
 	uint8_t *tails;		/* of each site: enum in guard_tx.c */
 };
 
 extern SNARLRT_HIDDEN const struct mode mode_monitor;
 extern SNARLRT_HIDDEN struct watch watch;
-extern SNARLRT_HIDDEN __thread struct watch_self watch_self
+extern SNARLRT_HIDDEN __thread struct monitor_self monitor_self
 	__attribute__((tls_model("local-exec")));
 
 /* false: nothing to watch; the mode stays off. */
@@ -96,29 +96,29 @@ SNARLRT_HIDDEN void watch_module(const uint8_t *id, uint32_t id_size, uint64_t b
 
 /* The life of a thread, and a forked child. */
 SNARLRT_HIDDEN void watch_attach(void);
-SNARLRT_HIDDEN void watch_thread_exit(void);
-SNARLRT_HIDDEN void watch_forked(void);
+SNARLRT_HIDDEN void monitor_thread_exit(void);
+SNARLRT_HIDDEN void monitor_forked(void);
 
 /* What happens; in mode SNARLRT_WATCH only. Accesses: before they are done. */
-SNARLRT_HIDDEN void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
-SNARLRT_HIDDEN void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
+SNARLRT_HIDDEN void monitor_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
+SNARLRT_HIDDEN void monitor_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
 SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* before it is done */
-SNARLRT_HIDDEN void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
-SNARLRT_HIDDEN void watch_wait_end(void);
-SNARLRT_HIDDEN void watch_entry(uint64_t pc);
-SNARLRT_HIDDEN void watch_exit(void);
-SNARLRT_HIDDEN void watch_fresh(uint64_t addr, uint64_t size);
-SNARLRT_HIDDEN void watch_jumped(uint64_t depth);	/* also out of a handler: nothing is busy any more */
+SNARLRT_HIDDEN void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
+SNARLRT_HIDDEN void monitor_wait_end(void);
+SNARLRT_HIDDEN void monitor_entry(uint64_t pc);
+SNARLRT_HIDDEN void monitor_exit(void);
+SNARLRT_HIDDEN void monitor_fresh(uint64_t addr, uint64_t size);
+SNARLRT_HIDDEN void monitor_unwound(uint64_t depth);	/* also out of a handler: nothing is busy any more */
 
-static inline struct watch_thread *watch_me(void)
+static inline struct monitor_thread *monitor_me(void)
 {
-	return &watch.threads[watch_self.place - 1];
+	return &watch.threads[monitor_self.slot - 1];
 }
 
 /* Between these the thread's own handlers are let pass. NULL: let this one pass. */
-SNARLRT_HIDDEN struct watch_self *watch_enter(void);
+SNARLRT_HIDDEN struct monitor_self *monitor_begin(void);
 
-static inline void watch_leave(struct watch_self *self)
+static inline void monitor_end(struct monitor_self *self)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
@@ -126,12 +126,12 @@ static inline void watch_leave(struct watch_self *self)
 
 
 /* watch_log.c: the record of these places, made if need be; NULL: no room. */
-SNARLRT_HIDDEN struct watchlog_record *watch_record(enum watchlog_kind kind, uint32_t a, uint32_t b,
+SNARLRT_HIDDEN struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, uint32_t b,
 						    uint32_t c);
-SNARLRT_HIDDEN struct watchlog *watch_log_open(const char *path);
-SNARLRT_HIDDEN void watch_log_module(uint32_t module, uint64_t base, const char *path);
+SNARLRT_HIDDEN struct watchlog *monitor_log_open(const char *path);
+SNARLRT_HIDDEN void monitor_log_module(uint32_t module, uint64_t base, const char *path);
 
-static inline void watch_count(uint64_t *counter, uint64_t n)
+static inline void monitor_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }

@@ -11,7 +11,7 @@
 
 #define LOOK 64u	/* records that are looked at for a place of one's own */
 
-struct watchlog *watch_log_open(const char *path)
+struct watchlog *monitor_log_open(const char *path)
 {
 	long fd = path[0] ? sys_call(SYS_open, path, O_RDWR | O_CLOEXEC, 0) : -1;
 	struct watchlog *log = (void *)-1;
@@ -51,7 +51,7 @@ static void make(struct watchlog_record *r, enum watchlog_kind kind, const uint3
 	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
 }
 
-struct watchlog_record *watch_record(enum watchlog_kind kind, uint32_t a, uint32_t b, uint32_t c)
+struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint32_t site[3] = { a, b, c };
 	uint64_t hash = ((a * 31ull + b) * 31 + c) * 7 + kind;
@@ -69,11 +69,11 @@ struct watchlog_record *watch_record(enum watchlog_kind kind, uint32_t a, uint32
 			return r;
 		}
 	}
-	watch_count(&watch.log->lost_records, 1);
+	monitor_count(&watch.log->lost_records, 1);
 	return NULL;
 }
 
-void watch_log_module(uint32_t module, uint64_t base, const char *path)
+void monitor_log_module(uint32_t module, uint64_t base, const char *path)
 {
 	for (uint32_t i = 0; i < WATCHLOG_MODULES; i++) {
 		struct watchlog_module *m = &watch.log->module[i];

@@ -23,7 +23,7 @@ static struct {
 	const struct rules_function *functions;
 	const uint32_t *numbers;
 	uint32_t wanted;
-	struct rules_place *places;
+	struct active_site *active;
 	uint64_t mask;
 	uint64_t *offsets;	/* active ones of module m from first[m] on */
 	uint32_t *first, *count;
@@ -95,12 +95,12 @@ static bool make_tables(void)
 	rules.mask = 1;
 	while (rules.mask < 4ull * n)
 		rules.mask *= 2;
-	rules.places = arena_pages(rules.mask-- * sizeof(*rules.places));
+	rules.active = arena_pages(rules.mask-- * sizeof(*rules.active));
 	rules.offsets = at = arena_pages((n + 1) * sizeof(*at));
 	rules.first = arena_pages((modules + 1) * sizeof(*rules.first));
 	rules.count = arena_pages((modules + 1) * sizeof(*rules.count));
 	rules.with_writes = arena_pages(n);
-	if (!rules.places || !at || !rules.first || !rules.count || !rules.with_writes)
+	if (!rules.active || !at || !rules.first || !rules.count || !rules.with_writes)
 		return false;
 	for (uint32_t m = 0; m < modules; m++) {
 		const struct rules_site *s = rules.sites + rules.modules[m].first_site;
@@ -187,7 +187,7 @@ const struct rules_header *rules_header(void)
 	return rules.header;
 }
 
-bool rules_have(uint32_t flag)
+bool rules_any(uint32_t flag)
 {
 	for (uint32_t i = 1; i < rules.header->sites; i++)
 		if (rules.sites[i].flags & flag)
@@ -208,13 +208,13 @@ static int module_of(const uint8_t *id, uint32_t size)
 	return -1;
 }
 
-static struct rules_place *place_of(uint64_t key)
+static struct active_site *entry_of(uint64_t key)
 {
 	uint64_t i = mix_spread(key) >> 20 & rules.mask;
 
-	while (rules.places[i].key && rules.places[i].key != key)
+	while (rules.active[i].key && rules.active[i].key != key)
 		i = (i + 1) & rules.mask;
-	return &rules.places[i];
+	return &rules.active[i];
 }
 
 int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base)
@@ -233,11 +233,11 @@ int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base)
 		uint32_t number = rules.modules[m].first_site + i;
 		const struct rules_site *s = &rules.sites[number];
 		uint64_t key = (s->offset + base) * 2 + !!(s->flags & RULES_WRITE);
-		struct rules_place *p = place_of(key);
+		struct active_site *p = entry_of(key);
 
 		if (!is_active(s) || !number)
 			continue;
-		p->site = number;
+		p->number = number;
 		p->flags = s->flags;
 		__atomic_store_n(&p->key, key, __ATOMIC_RELEASE);
 	}
@@ -258,32 +258,32 @@ const uint64_t *rules_offsets(const uint8_t *id, uint32_t id_size, size_t *count
 bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t base, uint64_t start, uint64_t end)
 {
 	size_t count, low = 0, high;
-	const uint64_t *places = rules_offsets(id, id_size, &count);
+	const uint64_t *offsets = rules_offsets(id, id_size, &count);
 	const struct rules_function *f;
 	int m = module_of(id, id_size);
 
 	for (high = count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
-		if (places[middle] + base <= start)
+		if (offsets[middle] + base <= start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low < count && places[low] + base <= end)
+	if (low < count && offsets[low] + base <= end)
 		return true;
 	f = m < 0 || !(rules.wanted & RULES_IN_TX) ? NULL : function_at((uint32_t)m, end - 1 - base);
 	return f && f->offset + base >= start;
 }
 
-const struct rules_place *rules_find(uint64_t pc, bool write)
+const struct active_site *rules_find(uint64_t pc, bool write)
 {
 	uint64_t key = pc * 2 + write;
-	const struct rules_place *p;
+	const struct active_site *p;
 
-	if (unlikely(!rules.places))
+	if (unlikely(!rules.active))
 		return NULL;
-	p = place_of(key);
+	p = entry_of(key);
 	return __atomic_load_n(&p->key, __ATOMIC_ACQUIRE) == key ? p : NULL;
 }
 
@@ -306,7 +306,7 @@ bool rules_follows(uint32_t earlier, uint32_t later)
 	return false;
 }
 
-static uint32_t look_up_function(uint64_t pc)
+static uint32_t find_function_flags(uint64_t pc)
 {
 	for (uint32_t i = 0; i < __atomic_load_n(&rules.loaded_count, __ATOMIC_ACQUIRE); i++) {
 		uint64_t base = rules.loaded[i].base;
@@ -325,13 +325,13 @@ uint32_t rules_function_flags(uint64_t pc)
 	uint64_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);
 
 	if (seen >> 16 != (pc & TRACE_ADDR_MASK)) {
-		seen = (pc & TRACE_ADDR_MASK) << 16 | 1u << 15 | (look_up_function(pc) & 0xff);
+		seen = (pc & TRACE_ADDR_MASK) << 16 | 1u << 15 | (find_function_flags(pc) & 0xff);
 		__atomic_store_n(at, seen, __ATOMIC_RELAXED);
 	}
 	return seen & 0xff;
 }
 
-uint32_t rules_after(uint32_t site, bool *write)
+uint32_t rules_usual_predecessor(uint32_t site, bool *write)
 {
 	uint32_t after = rules.sites[site].after;
 
@@ -339,7 +339,7 @@ uint32_t rules_after(uint32_t site, bool *write)
 	return after;
 }
 
-bool rules_with_writes(uint32_t site)
+bool rules_tx_writes(uint32_t site)
 {
 	return rules.with_writes[site];
 }

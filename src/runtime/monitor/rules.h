@@ -11,9 +11,9 @@
 #include "runtime/core/runtime.h"
 
 /* An active place. */
-struct rules_place {
+struct active_site {
 	uint64_t key;		/* pc * 2, 1 more if it writes; 0: none */
-	uint32_t site;		/* its number in the rules */
+	uint32_t number;	/* of the site in the rules */
 	uint32_t flags;
 };
 
@@ -21,7 +21,7 @@ struct rules_place {
 SNARLRT_HIDDEN long rules_load(const char *path, uint32_t wanted, const char **trouble);
 SNARLRT_HIDDEN const struct rules_header *rules_header(void);	/* NULL: none */
 
-SNARLRT_HIDDEN bool rules_have(uint32_t flag);	/* does a site have it? */
+SNARLRT_HIDDEN bool rules_any(uint32_t flag);	/* does a site have it? */
 
 /* Makes the places of a loaded module known; which number it has in the rules, or -1. */
 SNARLRT_HIDDEN int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base);
@@ -34,7 +34,7 @@ SNARLRT_HIDDEN bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t b
 				 uint64_t start, uint64_t end);
 
 /* The active place of an access; NULL: none. */
-SNARLRT_HIDDEN const struct rules_place *rules_find(uint64_t pc, bool write);
+SNARLRT_HIDDEN const struct active_site *rules_find(uint64_t pc, bool write);
 
 /*
  * May `later` follow `earlier` of another thread? With RULES_UNFINISHED: or not, as the other one is? With RULES_OWN: did it
@@ -46,9 +46,9 @@ SNARLRT_HIDDEN bool rules_follows(uint32_t earlier, uint32_t later);
 SNARLRT_HIDDEN uint32_t rules_function_flags(uint64_t pc);
 
 /* rules_site.after, and whether it writes. */
-SNARLRT_HIDDEN uint32_t rules_after(uint32_t site, bool *write);
+SNARLRT_HIDDEN uint32_t rules_usual_predecessor(uint32_t site, bool *write);
 
 /* Is the site in a function whose transaction writes at another one? */
-SNARLRT_HIDDEN bool rules_with_writes(uint32_t site);
+SNARLRT_HIDDEN bool rules_tx_writes(uint32_t site);
 
 #endif

@@ -37,7 +37,7 @@ static bool load(const struct run_options *o)
 		sys_warn_about("the rules were not used: ", trouble, o->rules);
 		return false;
 	}
-	watch.locks = (watch.pset | watch.tx) && rules_have(RULES_LOCK);
+	watch.locks = (watch.pset | watch.tx) && rules_any(RULES_LOCK);
 	watch.log->rules_check = rules_header()->check;
 	watch.tails = arena_pages(rules_header()->sites);
 	/* Nothing to check is no reason to be slow: the rest is switched off all the same. */
@@ -58,8 +58,8 @@ bool watch_start(const struct run_options *o)
 	watch.shift = (uint32_t)o->granularity;
 	/* What is known of owners is known of 8 bytes. */
 	watch.streaks = watch.check && watch.all && !watch.noise && watch.shift == 3;
-	watch.log = watch_log_open(o->log);
-	watch.threads = arena_pages(WATCH_THREADS * sizeof(*watch.threads));
+	watch.log = monitor_log_open(o->log);
+	watch.threads = arena_pages(MONITOR_THREADS * sizeof(*watch.threads));
 	if (!watch.log || !watch.threads)
 		return false;
 	if (!o->rules[0]) {
@@ -69,7 +69,7 @@ bool watch_start(const struct run_options *o)
 		watch.check = watch.pset = watch.tx = false;
 		return watch.everywhere;
 	}
-	return load(o) && (watch.check ? check_cells_init() : cells_init());
+	return load(o) && (watch.check ? check_cells_init() : guard_cells_init());
 }
 
 void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path)
@@ -81,5 +81,5 @@ void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char
 		return;
 	rules_offsets(id, id_size, &count);
 	__atomic_fetch_add(&watch.log->places, (uint32_t)count, __ATOMIC_RELAXED);
-	watch_log_module((uint32_t)m, base, path);
+	monitor_log_module((uint32_t)m, base, path);
 }
