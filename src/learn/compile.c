@@ -10,7 +10,7 @@
 #include "abi/rules_format.h"
 #include "base/mem.h"
 #include "learn/fold/lifetx.h"
-#include "learn/open_pairs.h"
+#include "learn/unfinished_pairs.h"
 #include "learn/guard_set.h"
 #include "trace/codec/codec.h"
 
@@ -24,9 +24,9 @@ static void mark_checked(const struct known *k, uint64_t threshold, uint32_t *ma
 	bool more = true;
 
 	for (size_t i = 0; i < k->local_count; i++) {
-		const struct known_local *l = &k->locals[i];
+		const struct learnt_local *l = &k->locals[i];
 
-		if (l->breakable && known_often(k, l) && known_holds(&k->sites[l->i], threshold))
+		if (l->breakable && learnt_often(k, l) && known_holds(&k->sites[l->i], threshold))
 			marks[l->i] |= RULES_BREAKABLE | RULES_CHECK;
 	}
 	for (size_t i = 0; i < k->between_count; i++)
@@ -78,8 +78,8 @@ static void mark_unfinished(const struct known *k, uint32_t *marks)
 {
 	struct marking m = { marks, xcalloc(k->count + 1, 1) };
 
-	unfinished_each(k, mark_begin, &m);
-	unfinished_ends(k, mark_end, &m);
+	unfinished_pairs_each(k, mark_begin, &m);
+	unfinished_pairs_ends(k, mark_end, &m);
 	free(m.begin);
 }
 
@@ -109,7 +109,7 @@ static void mark_late(const struct known *k, uint32_t *marks)
 		const struct known_pair *p = &k->pairs[i];
 		bool lock = k->sites[p->first].access == LEARN_LOCK;
 
-		if ((p->how & STORE_MEET || lock) && marks[p->second] & RULES_LATE)
+		if ((p->how & STORE_CONFLICT || lock) && marks[p->second] & RULES_LATE)
 			marks[p->first] |= RULES_SOURCE;
 	}
 }
@@ -125,10 +125,10 @@ uint32_t *compile_marks(const struct known *k, uint64_t threshold)
 		}
 	mark_unfinished(k, marks);
 	for (size_t i = 0; i < k->lock_count; i++)
-		if (k->locks[i].how & STORE_CIRCLE)
+		if (k->locks[i].how & STORE_CYCLE)
 			marks[k->locks[i].first] |= RULES_SOURCE;	/* who has one of these locks */
 	mark_late(k, marks);
-	needed_mark(k, marks, NULL);
+	guard_set_mark(k, marks, NULL);
 	mark_checked(k, threshold, marks);
 	return marks;
 }
@@ -138,7 +138,7 @@ struct rules {
 	const struct known *k;
 	uint64_t threshold;
 	uint32_t *marks;
-	struct needed_gate *gates;	/* by site of k */
+	struct guard_set_gate *gates;	/* by site of k */
 	bool any_tx;
 	struct rules_module *modules;
 	size_t module_count, module_capacity;
@@ -170,7 +170,7 @@ static void add_module(struct rules *r, const char *build)
 static uint32_t flags_of(const struct rules *r, uint32_t site)
 {
 	const struct known_site *s = &r->k->sites[site];
-	const struct needed_gate *gate = &r->gates[site];
+	const struct guard_set_gate *gate = &r->gates[site];
 	uint32_t flags = RULES_PSET | r->marks[site];
 
 	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
@@ -181,7 +181,7 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 }
 
 /* A call may read and write, as memcpy does: two sites at one offset, the one that reads first. */
-static void add_site(struct rules *r, const struct known_place *p)
+static void add_site(struct rules *r, const struct learnt_address *p)
 {
 	uint32_t module = (uint32_t)r->module_count - 1;
 
@@ -193,7 +193,7 @@ static void add_site(struct rules *r, const struct known_place *p)
 	r->links[r->link_count++] = (struct link){ p->site, (uint32_t)r->site_count++ };
 }
 
-static void add_function(struct rules *r, const struct known_place *p)
+static void add_function(struct rules *r, const struct learnt_address *p)
 {
 	unsigned cuts = r->k->sites[p->site].cuts;
 	uint32_t flags = r->marks[p->site] & RULES_HOLDS_TX;
@@ -288,9 +288,9 @@ static void add_sets(struct rules *r)
 	for (size_t i = 0; i < r->k->pair_count; i++)
 		if (r->k->pairs[i].seen)
 			add_follows(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
-	unfinished_each(r->k, add_unfinished, &s);
+	unfinished_pairs_each(r->k, add_unfinished, &s);
 	for (size_t i = 0; i < r->k->local_count; i++)
-		if (known_often(r->k, &r->k->locals[i]))
+		if (learnt_often(r->k, &r->k->locals[i]))
 			add_follows(&s, r->k->locals[i].p, r->k->locals[i].i, RULES_OWN);
 	all = s.all;
 	count = s.count;
@@ -322,8 +322,8 @@ static void add_after(struct rules *r)
 	uint32_t *usual = xcalloc(k->count + 1, sizeof(*usual));	/* number of a local, plus 1 */
 
 	for (uint32_t n = 0; n < k->local_count; n++) {
-		const struct known_local *new = &k->locals[n];
-		const struct known_local *old = usual[new->i] ? &k->locals[usual[new->i] - 1] : NULL;
+		const struct learnt_local *new = &k->locals[n];
+		const struct learnt_local *old = usual[new->i] ? &k->locals[usual[new->i] - 1] : NULL;
 
 		bool old_reads = old && k->sites[old->p].access == LEARN_READ;
 		bool new_reads = k->sites[new->p].access == LEARN_READ;
@@ -396,13 +396,13 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 			   .gates = xcalloc(k->count + 1, sizeof(*r.gates)) };
 	const char *build = NULL;
 
-	needed_mark(k, r.marks, r.gates);
+	guard_set_mark(k, r.marks, r.gates);
 	for (size_t i = 0; i < k->count; i++)
 		r.any_tx |= (r.marks[i] & RULES_HOLDS_TX) != 0;
 	r.sites = xgrow(r.sites, 0, &r.site_capacity, sizeof(*r.sites));
 	r.sites[r.site_count++] = (struct rules_site){ 0 };
-	for (size_t i = 0; i < k->place_count; i++) {
-		const struct known_place *p = &k->places[i];
+	for (size_t i = 0; i < k->address_count; i++) {
+		const struct learnt_address *p = &k->addresses[i];
 
 		if (!p->current || !*p->build)
 			continue;

@@ -173,12 +173,12 @@ static int look_at_events(struct detect *d, struct reader *r, struct wants *w, s
 	return got;
 }
 
-static void take(struct detect *d, const struct lesson *l, const struct learner_site *at, struct wants *w)
+static void take(struct detect *d, const struct training_run *run, const struct learner_site *at, struct wants *w)
 {
-	const struct learn_pairs *pairs = pset_pairs(l->pset);
+	const struct learn_pairs *pairs = pset_pairs(run->pset);
 
-	for (size_t i = 0; i < avio_count(l->avio); i++) {
-		const struct avio_triple *t = avio_at(l->avio, i);
+	for (size_t i = 0; i < avio_count(run->avio); i++) {
+		const struct avio_triple *t = avio_at(run->avio, i);
 		struct detect_item item = { .events = 3, .pattern = t->pattern, .count = t->count,
 					    .event = { { .id = at[t->p].id }, { .id = at[t->r].id },
 						       { .id = at[t->i].id } } };
@@ -198,24 +198,24 @@ int detect_trace(struct detect *d, const char *path, struct err *err)
 {
 	struct reader *r = reader_open(path, err);
 	struct learner_site *at = NULL;
-	struct lesson lesson = { 0 };
+	struct training_run run = { 0 };
 	struct wants w = { 0 };
 	int result = -1;
 
 	if (!r)
 		return -1;
-	if (lesson_read(&lesson, r, d->learner.granularity, LESSON_BROKEN, 0, NULL, err) == 0) {
-		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
-		result = learner_sites(&d->learner, &lesson, r, at, err);
+	if (training_run_read(&run, r, d->learner.granularity, TRAINING_RUN_DETECT, 0, NULL, err) == 0) {
+		at = xcalloc(run.sites.count + 1, sizeof(*at));
+		result = learner_sites(&d->learner, &run, r, at, err);
 	}
 	if (result == 0) {
-		take(d, &lesson, at, &w);
+		take(d, &run, at, &w);
 		result = look_at_events(d, r, &w, err);
 		d->traces++;
 	}
 	free(at);
 	free(w.items);
-	lesson_free(&lesson);
+	training_run_free(&run);
 	reader_close(r);
 	return result;
 }
@@ -247,7 +247,7 @@ static bool was_trained(const struct known *k, const struct detect_item *item)
 
 	for (size_t i = 0; i < k->local_count; i++)
 		if (k->locals[i].p == p && k->locals[i].i == last)
-			return known_often(k, &k->locals[i]);
+			return learnt_often(k, &k->locals[i]);
 	return false;
 }
 

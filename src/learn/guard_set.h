@@ -15,13 +15,13 @@
 #include "learn/rule_database.h"
 
 /* Of a site. */
-struct needed_gate {
+struct guard_set_gate {
 	uint16_t number;	/* from 1 on; 0: none */
 	bool cut;		/* it takes a lock, and a transaction ends before that: … */
 	bool no_cut;		/* … instead of before this one */
 };
 
 /* Adds RULES_IN_TX, RULES_HOLDS_TX, RULES_REMOTE to marks by site. `gates` may be NULL. */
-void needed_mark(const struct known *k, uint32_t *marks, struct needed_gate *gates);
+void guard_set_mark(const struct known *k, uint32_t *marks, struct guard_set_gate *gates);
 
 #endif

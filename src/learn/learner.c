@@ -72,7 +72,7 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 {
 	struct symbol_frame frames[FRAMES];
 	const struct symbol_frame *frame;
-	struct store_place place = { .access = site->access, .build = build,
+	struct store_site_info place = { .access = site->access, .build = build,
 				     .offset = m ? site->pc - m->base : site->pc };
 	struct buf key = { 0 };
 	size_t count;
@@ -137,14 +137,14 @@ static int find_site(struct learner *l, struct naming *n, const struct learn_sit
 	return 0;
 }
 
-int learner_sites(struct learner *l, const struct lesson *lesson, struct reader *trace,
+int learner_sites(struct learner *l, const struct training_run *run, struct reader *trace,
 		  struct learner_site *items, struct err *err)
 {
 	struct naming n = { .reader = trace };
 	int result = 0;
 
-	for (size_t i = 1; i < lesson->sites.count && result == 0; i++)
-		result = find_site(l, &n, &lesson->sites.items[i], &items[i], err);
+	for (size_t i = 1; i < run->sites.count && result == 0; i++)
+		result = find_site(l, &n, &run->sites.items[i], &items[i], err);
 	naming_free(&n);
 	return result;
 }
@@ -166,7 +166,7 @@ static int forget_builds(struct learner *l, const struct reader *trace, struct e
 }
 
 /* Of the modules that the sites are in. */
-static int note_builds(struct learner *l, const struct lesson *lesson, const struct reader *trace,
+static int note_builds(struct learner *l, const struct training_run *run, const struct reader *trace,
 		       struct err *err)
 {
 	const struct reader_module *last = NULL;
@@ -174,8 +174,8 @@ static int note_builds(struct learner *l, const struct lesson *lesson, const str
 
 	if (!l->traces++ && forget_builds(l, trace, err) < 0)
 		return -1;
-	for (size_t i = 1; i < lesson->sites.count; i++) {
-		const struct reader_module *m = module_of(trace, lesson->sites.items[i].pc);
+	for (size_t i = 1; i < run->sites.count; i++) {
+		const struct reader_module *m = module_of(trace, run->sites.items[i].pc);
 
 		if (!m || m == last)
 			continue;
@@ -188,20 +188,20 @@ static int note_builds(struct learner *l, const struct lesson *lesson, const str
 }
 
 /* A run that makes new cuts is looked at again, with these: what is one transaction is known then. */
-static int transactions(struct learner *l, struct reader *trace, struct lesson *lesson, uint8_t *cuts,
+static int transactions(struct learner *l, struct reader *trace, struct training_run *run, uint8_t *cuts,
 			struct err *err)
 {
 	bool cut = true;
 
 	for (int pass = 0; cut && pass < PASSES; pass++) {
-		if (lesson_transactions(lesson, trace, l->granularity, cuts, err) < 0)
+		if (training_run_transactions(run, trace, l->granularity, cuts, err) < 0)
 			return -1;
 		cut = false;
-		for (uint32_t i = 1; i < lesson->sites.count; i++) {
-			cut |= (lifetx_cuts(lesson->lifetx, i) & ~(unsigned)cuts[i]) != 0;
-			cuts[i] |= (uint8_t)lifetx_cuts(lesson->lifetx, i);
+		for (uint32_t i = 1; i < run->sites.count; i++) {
+			cut |= (lifetx_cuts(run->lifetx, i) & ~(unsigned)cuts[i]) != 0;
+			cuts[i] |= (uint8_t)lifetx_cuts(run->lifetx, i);
 		}
-		cut &= lesson->meet.count > 0;
+		cut &= run->conflicts.count > 0;
 	}
 	return 0;
 }
@@ -216,34 +216,34 @@ static void look_up_again(struct learner *l)
 static int learn(struct learner *l, struct learner_reading *r, const struct learner_site *at, const char *how,
 		 struct store_news *news, struct err *err)
 {
-	struct lesson *lesson = &r->lesson;
-	uint8_t *cuts = xcalloc(lesson->sites.count + 1, 1);
+	struct training_run *run = &r->training;
+	uint8_t *cuts = xcalloc(run->sites.count + 1, 1);
 	int result;
 
-	for (size_t i = 1; i < lesson->sites.count; i++)
+	for (size_t i = 1; i < run->sites.count; i++)
 		cuts[i] = (uint8_t)at[i].cuts;
-	result = transactions(l, r->trace, lesson, cuts, err);
+	result = transactions(l, r->trace, run, cuts, err);
 	if (result == 0)
-		result = learner_write(l, lesson, at, strcmp(how, "parallel") != 0, news, err);
+		result = learner_write(l, run, at, strcmp(how, "parallel") != 0, news, err);
 	if (result == 0)
-		result = note_builds(l, lesson, r->trace, err);
+		result = note_builds(l, run, r->trace, err);
 	free(cuts);
 	return result;
 }
 
-void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
+void learner_read(struct learner_reading *r, const char *path, enum learner_run kind, unsigned granularity,
 		  uint64_t seed, struct pause *pause)
 {
-	*r = (struct learner_reading){ .run = run, .seed = seed, .result = -1 };
+	*r = (struct learner_reading){ .kind = kind, .seed = seed, .result = -1 };
 	r->trace = reader_open(path, &r->err);
 	if (r->trace)
-		r->result = lesson_read(&r->lesson, r->trace, granularity,
-					run == LEARNER_PASSED ? LESSON_ALL : LESSON_PROBE, seed, pause, &r->err);
+		r->result = training_run_read(&r->training, r->trace, granularity,
+					kind == LEARNER_PASSED ? TRAINING_RUN_FULL : TRAINING_RUN_PROBE, seed, pause, &r->err);
 }
 
 void learner_reading_free(struct learner_reading *r)
 {
-	lesson_free(&r->lesson);
+	training_run_free(&r->training);
 	if (r->trace)
 		reader_close(r->trace);
 	*r = (struct learner_reading){ 0 };
@@ -258,14 +258,14 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 	*news = (struct store_news){ 0 };
 	if (r->result < 0)
 		return err_set(err, "%s", r->err.text);
-	at = xcalloc(r->lesson.sites.count + 1, sizeof(*at));
+	at = xcalloc(r->training.sites.count + 1, sizeof(*at));
 	result = store_begin(l->store, err);
 	if (result == 0) {
-		result = learner_sites(l, &r->lesson, r->trace, at, err);
+		result = learner_sites(l, &r->training, r->trace, at, err);
 		if (result == 0)
-			result = r->run == LEARNER_PASSED ? learn(l, r, at, how, news, err) :
-				 learner_write_probe(l, &r->lesson, at, r->run == LEARNER_PROBE, news, err);
-		if (result == 0 && r->run != LEARNER_FAILED)
+			result = r->kind == LEARNER_PASSED ? learn(l, r, at, how, news, err) :
+				 learner_write_probe(l, &r->training, at, r->kind == LEARNER_PROBE, news, err);
+		if (result == 0 && r->kind != LEARNER_FAILED)
 			result = store_run(l->store, l->program, input, how, r->seed, news, err);
 		if (result == 0)
 			result = store_commit(l->store, err);
@@ -275,7 +275,7 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 	/* Numbers that were made are not there any more; or there are new cuts. */
 	if (result < 0 || news->cuts)
 		look_up_again(l);
-	l->lost += r->lesson.lost;
+	l->lost += r->training.lost;
 	free(at);
 	return result;
 }

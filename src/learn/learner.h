@@ -43,16 +43,16 @@ enum learner_run {
 };
 
 struct learner_reading {
-	enum learner_run run;
+	enum learner_run kind;
 	struct reader *trace;
-	struct lesson lesson;
+	struct training_run training;
 	uint64_t seed;
 	int result;		/* -1: it cannot be read, `err` says why */
 	struct err err;
 };
 
 /* Rests while `pause`, which may be NULL, is active. The caller frees the result in any case. */
-void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
+void learner_read(struct learner_reading *r, const char *path, enum learner_run kind, unsigned granularity,
 		  uint64_t seed, struct pause *pause);
 void learner_reading_free(struct learner_reading *r);
 
@@ -69,7 +69,7 @@ int learner_trace(struct learner *l, const char *path, const char *input, const 
  * Within a transaction.
  */
 struct reader;
-int learner_sites(struct learner *l, const struct lesson *lesson, struct reader *trace,
+int learner_sites(struct learner *l, const struct training_run *run, struct reader *trace,
 		  struct learner_site *items, struct err *err);
 
 #endif

@@ -218,7 +218,7 @@ int64_t store_program(struct store *s, const char *name, struct err *err)
 	return db_run(&s->db, PROGRAM, &id, 1, err) < 0 ? -1 : id;
 }
 
-int64_t store_site(struct store *s, int64_t program, const struct store_place *p, unsigned *cuts,
+int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p, unsigned *cuts,
 		   struct err *err)
 {
 	int64_t got[2];
@@ -255,7 +255,7 @@ uint64_t store_news_sum(const struct store_news *n)
 	return n->sites + n->broken + n->pairs + n->expected + n->cuts + n->triples + n->others;
 }
 
-int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
+int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
 	      struct err *err)
 {
 	int64_t got[2];
@@ -278,7 +278,7 @@ int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct 
 {
 	int64_t any;
 
-	db_bind(&s->db, UNBROKEN, 1, 3, (int64_t[]){ program, (int64_t)threshold, KNOWN_HARM });
+	db_bind(&s->db, UNBROKEN, 1, 3, (int64_t[]){ program, (int64_t)threshold, LEARNT_HARM });
 	return db_run(&s->db, UNBROKEN, &any, 1, err) < 0 ? -1 : any != 0;
 }
 
@@ -373,13 +373,13 @@ int store_forget_orders(struct store *s, const struct map *sites, int64_t i, str
 	return got;
 }
 
-int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err)
+int store_lock_pair(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err)
 {
 	db_bind(&s->db, LOCK, 1, 3, (int64_t[]){ a, b, how });
 	return db_run(&s->db, LOCK, NULL, 0, err);
 }
 
-int store_near(struct store *s, int64_t p, int64_t i, struct err *err)
+int store_unblocked(struct store *s, int64_t p, int64_t i, struct err *err)
 {
 	db_bind(&s->db, NEAR, 1, 2, (int64_t[]){ p, i });
 	return db_run(&s->db, NEAR, NULL, 0, err);

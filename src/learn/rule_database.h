@@ -29,7 +29,7 @@ void store_rollback(struct store *s);
 /* Its number, made if it is new; -1: error. */
 int64_t store_program(struct store *s, const char *name, struct err *err);
 
-struct store_place {
+struct store_site_info {
 	const char *key;
 	enum learn_access access;
 	const char *function, *file;	/* "" or NULL if unknown */
@@ -39,7 +39,7 @@ struct store_place {
 };
 
 /* The number of a site and its cuts (enum lifetx_cut); -1: error. */
-int64_t store_site(struct store *s, int64_t program, const struct store_place *p, unsigned *cuts,
+int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p, unsigned *cuts,
 		   struct err *err);
 
 /* The accesses at an offset of a build; a call may read and write. */
@@ -65,7 +65,7 @@ struct store_news {
 uint64_t store_news_sum(const struct store_news *n);
 
 /* Each adds one run to what is known, and to *news what is new. `threshold`: runs that may break an invariant. */
-int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
+int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
 	      struct err *err);
 /* Of a failing run that came to the site. */
 int store_failed(struct store *s, int64_t site, bool broken, struct err *err);
@@ -74,7 +74,7 @@ int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct 
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
 /* The last two are of a place and itself: it came first, or after others (learn/fold/unordered_sites.h). */
-enum store_how { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_MEET = 4, STORE_RACE = 8, STORE_FIRST = 32,
+enum store_pair_kind { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_CONFLICT = 4, STORE_RACE = 8, STORE_FIRST = 32,
 		 STORE_AFTER = 64 };
 /* Not `sure`: STORE_RACE counts from the second time on; until then it is the next bit of known_pair.how. */
 int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
@@ -88,10 +88,10 @@ int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct sto
 /* By cuts that came since there is not any more, of I and P in `sites`, as far as is known. */
 int store_forget_orders(struct store *s, const struct map *sites, int64_t i, struct err *err);
 /* Where mutexes are taken: see locking.h. */
-enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2 };
-int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
-/* P, I: inside_near(). P, R: R may come before such an I (apart_visits()), or did (inside_pairs()). */
-int store_near(struct store *s, int64_t p, int64_t i, struct err *err);
+enum store_lock_pair { STORE_OUTERMOST = 1, STORE_CYCLE = 2 };
+int store_lock_pair(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
+/* P, I: interleaved_unblocked(). P, R: R may come before such an I (breakable_visits()), or did (interleaved_visits()). */
+int store_unblocked(struct store *s, int64_t p, int64_t i, struct err *err);
 int store_visit(struct store *s, int64_t p, int64_t r, bool may, bool inside, struct store_news *news, struct err *err);
 /* It counts from the second time on. */
 int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
@@ -116,7 +116,7 @@ struct known_site {
 	uint64_t failed, harmed;	/* likewise, failing runs */
 };
 
-struct known_place {
+struct learnt_address {
 	uint32_t site;
 	char *build;
 	uint64_t offset;
@@ -126,11 +126,11 @@ struct known_place {
 struct known_pair {
 	uint32_t first, second;
 	uint64_t seen, expected;	/* in so many runs */
-	unsigned how;		/* STORE_MEET and what follows it there; of orders enum lifetx_torn, of locks enum store_locks */
+	unsigned how;		/* STORE_CONFLICT and what follows it there; of orders enum lifetx_torn, of locks enum store_lock_pair */
 };
 
 /* Two accesses of one thread in a row, and in how many runs others could have broken them apart. */
-struct known_local {
+struct learnt_local {
 	uint32_t p, i;
 	uint64_t runs, breakable;
 };
@@ -141,7 +141,7 @@ struct known_triple {
 	uint64_t runs;
 };
 
-struct known_run {
+struct learnt_run {
 	char *input, *how;
 	struct store_news news;
 };
@@ -150,11 +150,11 @@ struct known {
 	char *program;
 	struct known_site *sites;
 	size_t count, capacity;
-	struct known_place *places;	/* by build, then offset */
-	size_t place_count, place_capacity;
+	struct learnt_address *addresses;	/* by build, then offset */
+	size_t address_count, address_capacity;
 	struct known_pair *pairs;	/* (P, M) by M */
 	size_t pair_count, pair_capacity;
-	struct known_local *locals;
+	struct learnt_local *locals;
 	size_t local_count, local_capacity;
 	struct known_pair *between;	/* (r, i) */
 	size_t between_count, between_capacity;
@@ -164,13 +164,13 @@ struct known {
 	size_t order_count, order_capacity;
 	struct known_pair *locks;	/* locking.h */
 	size_t lock_count, lock_capacity;
-	struct known_pair *near;	/* (P, I) in so many runs */
-	size_t near_count, near_capacity;
+	struct known_pair *unblocked;	/* (P, I) in so many runs */
+	size_t unblocked_count, unblocked_capacity;
 	struct known_pair *visits;	/* (P, R): expected, seen in between */
 	size_t visit_count, visit_capacity;
 	struct known_triple *triples;
 	size_t triple_count, triple_capacity;
-	struct known_run *runs;
+	struct learnt_run *runs;
 	size_t run_count, run_capacity;
 	struct map at;		/* id to place in `sites`, plus 1 */
 };
@@ -184,14 +184,14 @@ void known_free(struct known *k);
  * makes them fail: some had luck. One failure may have other reasons. Likewise what every failing run broke, where by
  * chance so many would not have.
  */
-#define KNOWN_HARM 2u
-#define KNOWN_WITHOUT 5u
+#define LEARNT_HARM 2u
+#define LEARNT_BY_CHANCE 5u
 
 static inline bool known_holds(const struct known_site *s, uint64_t threshold)
 {
-	bool harmful = s->harmed > 1 && (s->harmed * s->runs >= KNOWN_HARM * s->broken * s->failed ||
+	bool harmful = s->harmed > 1 && (s->harmed * s->runs >= LEARNT_HARM * s->broken * s->failed ||
 					 (s->harmed == s->failed &&
-					  s->failed * (s->runs - s->broken) >= KNOWN_WITHOUT * s->runs));
+					  s->failed * (s->runs - s->broken) >= LEARNT_BY_CHANCE * s->runs));
 
 	return s->access != LEARN_FUNCTION && s->runs && (s->broken <= threshold || harmful);
 }
@@ -200,12 +200,12 @@ static inline bool known_holds(const struct known_site *s, uint64_t threshold)
  * Did the two come in a row in enough of the runs that came to the second to say what never comes between? What is
  * rare may well be met broken apart before it was ever met whole.
  */
-#define KNOWN_SHARE 10u		/* one in so many, … */
-#define KNOWN_ENOUGH 20u	/* … or so many */
+#define LEARNT_SHARE 10u		/* one in so many, … */
+#define LEARNT_ENOUGH 20u	/* … or so many */
 
-static inline bool known_often(const struct known *k, const struct known_local *l)
+static inline bool learnt_often(const struct known *k, const struct learnt_local *l)
 {
-	return l->runs >= KNOWN_ENOUGH || l->runs * KNOWN_SHARE >= k->sites[l->i].runs;
+	return l->runs >= LEARNT_ENOUGH || l->runs * LEARNT_SHARE >= k->sites[l->i].runs;
 }
 
 #endif

@@ -54,7 +54,7 @@ struct thread {
 	uint32_t lockset, locks;	/* as the view has it, and by the locks alone */
 };
 
-struct apart {
+struct breakable {
 	struct cells cells;
 	struct locks *locks;
 	struct thread *threads;
@@ -64,7 +64,7 @@ struct apart {
 	struct learn_pairs pairs, between, breakable, visits;
 	struct map numbers;	/* of pairs: p << 32 | i to the place in the list, plus 1 */
 	struct learn_pairs near;	/* of these, those without more than locks in between */
-	struct learn_pairs meets;	/* (r, number of a pair): r may come between */
+	struct learn_pairs candidates;	/* (r, number of a pair): r may come between */
 	uint8_t *writes;	/* by site */
 	size_t site_count;
 };
@@ -78,9 +78,9 @@ static void clear(void *item)
 	free(c->owners);
 }
 
-struct apart *apart_new(unsigned granularity, struct locks *locks)
+struct breakable *breakable_new(unsigned granularity, struct locks *locks)
 {
-	struct apart *a = xcalloc(1, sizeof(*a));
+	struct breakable *a = xcalloc(1, sizeof(*a));
 
 	a->locks = locks;
 	cells_init(&a->cells, granularity, sizeof(struct cell));
@@ -89,7 +89,7 @@ struct apart *apart_new(unsigned granularity, struct locks *locks)
 	return a;
 }
 
-void apart_free(struct apart *a)
+void breakable_free(struct breakable *a)
 {
 	if (!a)
 		return;
@@ -103,7 +103,7 @@ void apart_free(struct apart *a)
 	learn_pairs_free(&a->breakable);
 	learn_pairs_free(&a->visits);
 	learn_pairs_free(&a->near);
-	learn_pairs_free(&a->meets);
+	learn_pairs_free(&a->candidates);
 	map_free(&a->numbers);
 	free(a->writes);
 	free(a);
@@ -114,7 +114,7 @@ static bool same_clock(const struct vclock *a, const struct vclock *b)
 	return a->count == b->count && memcmp(a->at, b->at, a->count * sizeof(*a->at)) == 0;
 }
 
-static uint32_t clock_of(struct apart *a, const struct thread *t, const struct vclock *now)
+static uint32_t clock_of(struct breakable *a, const struct thread *t, const struct vclock *now)
 {
 	if (t->clock && same_clock(&a->clocks[t->clock], now))
 		return t->clock;
@@ -128,7 +128,7 @@ static uint32_t clock_of(struct apart *a, const struct thread *t, const struct v
 }
 
 /* The locks of the view that were taken before the thread's event `index`, without their history. */
-static uint32_t locks_since(struct apart *a, const struct view *view, uint64_t index)
+static uint32_t locks_since(struct breakable *a, const struct view *view, uint64_t index)
 {
 	uint32_t set = LOCKS_NONE;
 
@@ -142,7 +142,7 @@ static uint32_t locks_since(struct apart *a, const struct view *view, uint64_t i
 	return set;
 }
 
-static struct thread *thread_at(struct apart *a, const struct view *view)
+static struct thread *thread_at(struct breakable *a, const struct view *view)
 {
 	struct thread *t;
 
@@ -156,11 +156,11 @@ static struct thread *thread_at(struct apart *a, const struct view *view)
 	return t;
 }
 
-static void may_break(struct apart *a, const struct pair *pair, uint32_t r, bool write)
+static void add_breaker(struct breakable *a, const struct pair *pair, uint32_t r, bool write)
 {
 	bool both = pair->p_write && pair->i_write;
 
-	learn_pairs_add(&a->meets, r, pair->number);
+	learn_pairs_add(&a->candidates, r, pair->number);
 	if (!write && !pair->p_write && !pair->i_write)
 		return;
 	learn_pairs_add(&a->between, r, pair->i);
@@ -170,20 +170,20 @@ static void may_break(struct apart *a, const struct pair *pair, uint32_t r, bool
 		learn_pairs_add(&a->visits, pair->p, r);
 }
 
-/* A new pair meets what others did before. */
-static void pair_meets(struct apart *a, struct cell *c, const struct pair *pair, const struct own *p)
+/* A new pair candidates what others did before. */
+static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair, const struct own *p)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		const struct visit *r = &c->visits[i];
 
 		if (r->thread != pair->thread && !vclock_saw(&a->clocks[p->clock], r->thread, r->epoch) &&
 		    !locks_exclude(a->locks, pair->locks, r->locks))
-			may_break(a, pair, r->site, r->write);
+			add_breaker(a, pair, r->site, r->write);
 	}
 }
 
 /* Those in both; as a read lock if one of them has it so. */
-static uint32_t common(struct apart *a, uint32_t x, uint32_t y)
+static uint32_t common(struct breakable *a, uint32_t x, uint32_t y)
 {
 	uint32_t set = LOCKS_NONE;
 
@@ -203,7 +203,7 @@ static uint32_t common(struct apart *a, uint32_t x, uint32_t y)
 	return set;
 }
 
-static void remember_pair(struct apart *a, struct cell *c, const struct pair *pair)
+static void remember_pair(struct breakable *a, struct cell *c, const struct pair *pair)
 {
 	for (size_t i = 0; i < c->pair_count; i++) {
 		struct pair *old = &c->pairs[i];
@@ -223,7 +223,7 @@ static void remember_pair(struct apart *a, struct cell *c, const struct pair *pa
 	c->pairs[c->pair_count++] = *pair;
 }
 
-static void remember_visit(struct apart *a, struct cell *c, const struct visit *now)
+static void remember_visit(struct breakable *a, struct cell *c, const struct visit *now)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		struct visit *old = &c->visits[i];
@@ -252,7 +252,7 @@ static struct owner *owner_of(struct cell *c, uint32_t thread)
 	return &c->owners[c->owner_count++];
 }
 
-static uint32_t number_of(struct apart *a, const struct pair *pair)
+static uint32_t number_of(struct breakable *a, const struct pair *pair)
 {
 	bool added;
 	uint64_t *number = map_put(&a->numbers, (uint64_t)pair->p << 32 | pair->i, &added);
@@ -264,7 +264,7 @@ static uint32_t number_of(struct apart *a, const struct pair *pair)
 	return (uint32_t)*number - 1;
 }
 
-static void add_pair(struct apart *a, struct cell *c, const struct own *p, const struct visit *now,
+static void add_pair(struct breakable *a, struct cell *c, const struct own *p, const struct visit *now,
 		     const struct view *view, bool near)
 {
 	struct pair pair = { .thread = now->thread, .p = p->site, .i = now->site,
@@ -272,13 +272,13 @@ static void add_pair(struct apart *a, struct cell *c, const struct own *p, const
 			     .i_write = now->write, .near = near, .epoch = now->epoch };
 
 	pair.number = number_of(a, &pair);
-	pair_meets(a, c, &pair, p);
+	pair_against_visits(a, c, &pair, p);
 	if (c->full)
 		learn_pairs_add(&a->breakable, pair.p, pair.i);
 	remember_pair(a, c, &pair);
 }
 
-static void access_cell(struct apart *a, struct cell *c, const struct visit *now, const struct view *view,
+static void access_cell(struct breakable *a, struct cell *c, const struct visit *now, const struct view *view,
 			uint32_t clock)
 {
 	struct owner *owner = owner_of(c, now->thread);
@@ -289,7 +289,7 @@ static void access_cell(struct apart *a, struct cell *c, const struct visit *now
 
 		if (pair->thread != now->thread && !vclock_saw(view->strong, pair->thread, pair->epoch) &&
 		    !locks_exclude(a->locks, pair->locks, now->locks))
-			may_break(a, pair, now->site, now->write);
+			add_breaker(a, pair, now->site, now->write);
 	}
 	a->writes = xreach(a->writes, now->site, &a->site_count, sizeof(*a->writes));
 	a->writes[now->site] = now->write;
@@ -311,7 +311,7 @@ static void access_cell(struct apart *a, struct cell *c, const struct visit *now
 		owner->wrote = owner->last;
 }
 
-void apart_step(struct apart *a, const struct learn_step *s, const struct view *view)
+void breakable_step(struct breakable *a, const struct learn_step *s, const struct view *view)
 {
 	const struct thread *t;
 	struct visit now;
@@ -327,7 +327,7 @@ void apart_step(struct apart *a, const struct learn_step *s, const struct view *
 		access_cell(a, cells_get(&a->cells, i), &now, view, t->clock);
 }
 
-void apart_finish(struct apart *a)
+void breakable_finish(struct breakable *a)
 {
 	uint32_t *first = xcalloc(a->site_count + 1, sizeof(*first));
 	uint32_t *next = xcalloc(a->near.count + 1, sizeof(*next));
@@ -337,36 +337,36 @@ void apart_finish(struct apart *a)
 		first[a->near.items[i].first] = i + 1;
 	}
 	/* The list grows by what follows. */
-	for (size_t i = 0; i < a->meets.count; i++) {
-		struct learn_pair meet = a->meets.items[i];
-		const struct learn_pair *pair = &a->pairs.items[meet.second];
-		struct pair p = { .p = pair->first, .i = pair->second, .number = meet.second,
+	for (size_t i = 0; i < a->candidates.count; i++) {
+		struct learn_pair candidate = a->candidates.items[i];
+		const struct learn_pair *pair = &a->pairs.items[candidate.second];
+		struct pair p = { .p = pair->first, .i = pair->second, .number = candidate.second,
 				  .p_write = a->writes[pair->first], .i_write = a->writes[pair->second] };
 
-		may_break(a, &p, meet.first, a->writes[meet.first]);
-		for (uint32_t n = first[meet.first]; n; n = next[n])
-			learn_pairs_add(&a->meets, a->near.items[n - 1].second, meet.second);
+		add_breaker(a, &p, candidate.first, a->writes[candidate.first]);
+		for (uint32_t n = first[candidate.first]; n; n = next[n])
+			learn_pairs_add(&a->candidates, a->near.items[n - 1].second, candidate.second);
 	}
 	free(first);
 	free(next);
 }
 
-const struct learn_pairs *apart_pairs(const struct apart *a)
+const struct learn_pairs *breakable_local_pairs(const struct breakable *a)
 {
 	return &a->pairs;
 }
 
-const struct learn_pairs *apart_between(const struct apart *a)
+const struct learn_pairs *breakable_between(const struct breakable *a)
 {
 	return &a->between;
 }
 
-const struct learn_pairs *apart_visits(const struct apart *a)
+const struct learn_pairs *breakable_visits(const struct breakable *a)
 {
 	return &a->visits;
 }
 
-const struct learn_pairs *apart_breakable(const struct apart *a)
+const struct learn_pairs *breakable_pairs(const struct breakable *a)
 {
 	return &a->breakable;
 }

@@ -12,18 +12,18 @@ struct thread {
 	unsigned held;		/* locks */
 };
 
-struct cancels {
+struct cancellation {
 	struct thread *threads;
 	size_t count;
 	struct learn_pairs went_on, rested;
 };
 
-struct cancels *cancels_new(void)
+struct cancellation *cancellation_new(void)
 {
-	return xcalloc(1, sizeof(struct cancels));
+	return xcalloc(1, sizeof(struct cancellation));
 }
 
-void cancels_free(struct cancels *c)
+void cancellation_free(struct cancellation *c)
 {
 	if (!c)
 		return;
@@ -53,7 +53,7 @@ static bool leaves(const struct event *ev)
 	return ev->kind == TRACE_CALL_LEAVE ? ev->detail & TRACE_CALL_UNWOUND : ev->result == ECANCELED;
 }
 
-void cancels_event(struct cancels *c, const struct event *ev, const struct learn_step *steps, unsigned count,
+void cancellation_event(struct cancellation *c, const struct event *ev, const struct learn_step *steps, unsigned count,
 		   uint32_t site)
 {
 	uint64_t most = ev->kind == TRACE_THREAD_CANCEL && ev->arg > ev->thread ? ev->arg : ev->thread;
@@ -75,7 +75,7 @@ void cancels_event(struct cancels *c, const struct event *ev, const struct learn
 		c->threads[ev->arg].by = site;
 }
 
-void cancels_take(const struct cancels *c, struct learn_pairs *first, struct learn_pairs *after)
+void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first, struct learn_pairs *after)
 {
 	for (size_t i = 0; i < c->went_on.count; i++)
 		learn_pairs_add(first, c->went_on.items[i].first, c->went_on.items[i].first);

@@ -9,16 +9,16 @@
 #include "learn/fold/fold_common.h"
 #include "trace/read/reader.h"
 
-struct cancels;
+struct cancellation;
 
-struct cancels *cancels_new(void);
-void cancels_free(struct cancels *c);
+struct cancellation *cancellation_new(void);
+void cancellation_free(struct cancellation *c);
 
 /* Every event, its steps, and if it cancels its site. */
-void cancels_event(struct cancels *c, const struct event *ev, const struct learn_step *steps, unsigned count,
+void cancellation_event(struct cancellation *c, const struct event *ev, const struct learn_step *steps, unsigned count,
 		   uint32_t site);
 
 /* Adds (C, C) for each place that cancels: to `first` if its thread went on, to `after` if it rested. */
-void cancels_take(const struct cancels *c, struct learn_pairs *first, struct learn_pairs *after);
+void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first, struct learn_pairs *after);
 
 #endif

@@ -9,7 +9,7 @@
 /* A thread's last access, and who came since. */
 struct own {
 	uint32_t thread, site;	/* site 0: not known where */
-	uint32_t rests;		/* of the thread until then */
+	uint32_t blocked_calls;		/* of the thread until then */
 	uint32_t count;
 	uint32_t visitors[VISITORS];
 };
@@ -19,11 +19,11 @@ struct cell {
 	size_t count, capacity;
 };
 
-struct inside {
+struct interleaved {
 	struct cells memory, locks;
-	uint32_t *rests;	/* by thread */
+	uint32_t *blocked_calls;	/* by thread */
 	size_t thread_count;
-	struct learn_pairs near, pairs;
+	struct learn_pairs unblocked, visits;
 };
 
 static void clear(void *item)
@@ -31,24 +31,24 @@ static void clear(void *item)
 	free(((struct cell *)item)->owns);
 }
 
-struct inside *inside_new(unsigned granularity)
+struct interleaved *interleaved_new(unsigned granularity)
 {
-	struct inside *in = xcalloc(1, sizeof(*in));
+	struct interleaved *in = xcalloc(1, sizeof(*in));
 
 	cells_init(&in->memory, granularity, sizeof(struct cell));
 	cells_init(&in->locks, LEARN_GRANULARITY, sizeof(struct cell));
 	return in;
 }
 
-void inside_free(struct inside *in)
+void interleaved_free(struct interleaved *in)
 {
 	if (!in)
 		return;
 	cells_free(&in->memory, clear);
 	cells_free(&in->locks, clear);
-	free(in->rests);
-	learn_pairs_free(&in->near);
-	learn_pairs_free(&in->pairs);
+	free(in->blocked_calls);
+	learn_pairs_free(&in->unblocked);
+	learn_pairs_free(&in->visits);
 	free(in);
 }
 
@@ -61,14 +61,14 @@ static void visit(struct own *o, uint32_t site)
 		o->visitors[o->count++] = site;
 }
 
-static void came_back(struct inside *in, const struct own *o, uint32_t site)
+static void close_pair(struct interleaved *in, const struct own *o, uint32_t site)
 {
-	learn_pairs_add(&in->near, o->site, site);
+	learn_pairs_add(&in->unblocked, o->site, site);
 	for (uint32_t i = 0; i < o->count; i++)
-		learn_pairs_add(&in->pairs, o->site, o->visitors[i]);
+		learn_pairs_add(&in->visits, o->site, o->visitors[i]);
 }
 
-static void step(struct inside *in, struct cell *c, const struct learn_step *s)
+static void step(struct interleaved *in, struct cell *c, const struct learn_step *s)
 {
 	struct own *mine = NULL;
 
@@ -80,16 +80,16 @@ static void step(struct inside *in, struct cell *c, const struct learn_step *s)
 	if (!mine) {
 		c->owns = xgrow(c->owns, c->count, &c->capacity, sizeof(*c->owns));
 		mine = &c->owns[c->count++];
-	} else if (mine->site && s->site && mine->rests == in->rests[s->thread]) {
-		came_back(in, mine, s->site);
+	} else if (mine->site && s->site && mine->blocked_calls == in->blocked_calls[s->thread]) {
+		close_pair(in, mine, s->site);
 	}
 	mine->thread = s->thread;
 	mine->site = s->site;
-	mine->rests = in->rests[s->thread];
+	mine->blocked_calls = in->blocked_calls[s->thread];
 	mine->count = 0;
 }
 
-void inside_step(struct inside *in, const struct learn_step *s)
+void interleaved_step(struct interleaved *in, const struct learn_step *s)
 {
 	bool lock = s->op == IROOT_OP_ACQUIRE, access = s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
 	struct cells *cells = lock ? &in->locks : &in->memory;
@@ -100,23 +100,23 @@ void inside_step(struct inside *in, const struct learn_step *s)
 	}
 	if (!lock && !(access && s->size))
 		return;
-	in->rests = xreach(in->rests, s->thread, &in->thread_count, sizeof(*in->rests));
+	in->blocked_calls = xreach(in->blocked_calls, s->thread, &in->thread_count, sizeof(*in->blocked_calls));
 	for (uint64_t i = cells_first(cells, s->addr); i <= cells_last(cells, s->addr, lock ? 1 : s->size); i++)
 		step(in, cells_get(cells, i), s);
 }
 
-void inside_rest(struct inside *in, uint32_t thread)
+void interleaved_blocked(struct interleaved *in, uint32_t thread)
 {
-	in->rests = xreach(in->rests, thread, &in->thread_count, sizeof(*in->rests));
-	in->rests[thread]++;
+	in->blocked_calls = xreach(in->blocked_calls, thread, &in->thread_count, sizeof(*in->blocked_calls));
+	in->blocked_calls[thread]++;
 }
 
-const struct learn_pairs *inside_near(const struct inside *in)
+const struct learn_pairs *interleaved_unblocked(const struct interleaved *in)
 {
-	return &in->near;
+	return &in->unblocked;
 }
 
-const struct learn_pairs *inside_pairs(const struct inside *in)
+const struct learn_pairs *interleaved_visits(const struct interleaved *in)
 {
-	return &in->pairs;
+	return &in->visits;
 }

@@ -10,19 +10,19 @@
 
 #include "learn/fold/fold_common.h"
 
-struct inside;
+struct interleaved;
 
-struct inside *inside_new(unsigned granularity);
-void inside_free(struct inside *in);
+struct interleaved *interleaved_new(unsigned granularity);
+void interleaved_free(struct interleaved *in);
 
 /* Accesses, acquisitions at a known site, and memory that begins anew. */
-void inside_step(struct inside *in, const struct learn_step *s);
+void interleaved_step(struct interleaved *in, const struct learn_step *s);
 /* The thread made a call that may block. */
-void inside_rest(struct inside *in, uint32_t thread);
+void interleaved_blocked(struct interleaved *in, uint32_t thread);
 
 /* (P, I) of one thread. */
-const struct learn_pairs *inside_near(const struct inside *in);
+const struct learn_pairs *interleaved_unblocked(const struct interleaved *in);
 /* (P, R): R came between P and some I. */
-const struct learn_pairs *inside_pairs(const struct inside *in);
+const struct learn_pairs *interleaved_visits(const struct interleaved *in);
 
 #endif

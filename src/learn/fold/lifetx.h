@@ -48,7 +48,7 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks);
 void lifetx_touch(struct lifetx *l, const struct learn_step *s);
 void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function, uint64_t caller);	/* caller: pc */
 void lifetx_exit(struct lifetx *l, uint32_t thread);
-void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth);	/* to so many activations */
+void lifetx_unwind(struct lifetx *l, uint32_t thread, size_t depth);	/* to so many activations */
 void lifetx_forget(struct lifetx *l, uint64_t addr, uint64_t size);	/* what was done to this memory */
 void lifetx_finish(struct lifetx *l);
 uint32_t lifetx_function(const struct lifetx *l, uint32_t thread);	/* that is running; 0: unknown */

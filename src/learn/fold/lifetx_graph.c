@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-struct tx_ref tx_begin(struct tx_graph *g)
+struct tx_ref tx_graph_begin(struct tx_graph *g)
 {
 	uint32_t number;
 
@@ -31,7 +31,7 @@ static void push(struct tx_graph *g, uint32_t node)
 	g->stack[g->stack_count++] = node;
 }
 
-void tx_end(struct tx_graph *g, struct tx_ref ref)
+void tx_graph_end(struct tx_graph *g, struct tx_ref ref)
 {
 	struct tx_node *n = find(g, ref);
 
@@ -80,7 +80,7 @@ static bool leads(struct tx_graph *g, uint32_t start, uint32_t goal)
 	return false;
 }
 
-bool tx_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since)
+bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since)
 {
 	struct tx_node *f = find(g, from), *t = find(g, to);
 

@@ -38,14 +38,14 @@ struct tx_graph {
 	size_t live;
 };
 
-struct tx_ref tx_begin(struct tx_graph *g);
-void tx_end(struct tx_graph *g, struct tx_ref ref);
+struct tx_ref tx_graph_begin(struct tx_graph *g);
+void tx_graph_end(struct tx_graph *g, struct tx_ref ref);
 
 /*
  * Adds an edge unless there is one, whose `since` it then brings up to date. If it would
  * close a cycle, nothing is added and *since is set to when the edge that leaves `to` came about: false.
  */
-bool tx_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since);
+bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since);
 
 void tx_graph_free(struct tx_graph *g);
 

@@ -18,7 +18,7 @@ struct tx_members {
 	size_t count, capacity;
 	struct tx_hold {
 		uint64_t lock, since, path;
-	} *holds, waits;	/* waits: what it gave back to wait, and takes again */
+	} *holds, waited;	/* waited: what it gave back to wait, and takes again */
 	size_t hold_count, hold_capacity;
 	uint64_t *starts;	/* paths by which it took a lock while it held none, in this turn */
 	size_t start_count, start_capacity;
@@ -38,9 +38,9 @@ void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t sit
  * A lock is about to be taken at `path`, which stands for the place and the calls that lead there: does a turn
  * begin? The thread holds none and was there before, in this turn.
  */
-bool tx_members_turns(const struct tx_members *m, uint64_t lock, uint64_t path);
-void tx_members_hold(struct tx_members *m, uint64_t lock, uint64_t path, uint64_t now);
-void tx_members_let_go(struct tx_members *m, uint64_t lock, bool to_wait);
+bool tx_members_starts_iteration(const struct tx_members *m, uint64_t lock, uint64_t path);
+void tx_members_acquire(struct tx_members *m, uint64_t lock, uint64_t path, uint64_t now);
+void tx_members_release(struct tx_members *m, uint64_t lock, bool to_wait);
 
 void tx_members_free(struct tx_members *m);
 void tx_orders_free(struct tx_orders *o);

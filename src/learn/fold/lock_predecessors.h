@@ -8,22 +8,22 @@
 #include "analyze/analysis.h"
 #include "learn/fold/fold_common.h"
 
-struct turns;
+struct lock_pred;
 
-struct turns *turns_new(void);
-void turns_free(struct turns *t);
+struct lock_pred *lock_pred_new(void);
+void lock_pred_free(struct lock_pred *t);
 
 /* The steps of an event; of acquisitions, `site` 0 if it is not known where. */
-void turns_step(struct turns *t, const struct learn_step *s, const struct view *view);
-void turns_forget(struct turns *t, uint64_t addr, uint64_t size);
+void lock_pred_step(struct lock_pred *t, const struct learn_step *s, const struct view *view);
+void lock_pred_forget(struct lock_pred *t, uint64_t addr, uint64_t size);
 
 /* What one run tells; pairs are added. */
-struct turns_told {
+struct lock_pred_lists {
 	struct learn_pairs *seen;	/* (P, M): M took the lock right after P of another thread */
 	struct learn_pairs *expected;	/* (P, M) and (M, P): it may, nothing but locks orders them */
 	struct learn_pairs *first, *after;	/* (M, M): as in unordered.h */
 };
 
-void turns_take(const struct turns *t, const struct turns_told *told);
+void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *told);
 
 #endif

@@ -10,21 +10,21 @@
 
 #include "learn/fold/fold_common.h"
 
-struct locking;
+struct lock_sites;
 
-struct locking *locking_new(void);
-void locking_free(struct locking *k);
+struct lock_sites *lock_sites_new(void);
+void lock_sites_free(struct lock_sites *k);
 
 /* Acquisitions (with their sites), releases, and accesses that matter. `function`: the one that is running, or 0. */
-void locking_step(struct locking *k, const struct learn_step *s, uint32_t function);
+void lock_sites_step(struct lock_sites *k, const struct learn_step *s, uint32_t function);
 
 /* (L, S): at S the outermost lock had been taken at L. */
-const struct learn_pairs *locking_entries(const struct locking *k);
+const struct learn_pairs *lock_sites_outermost(const struct lock_sites *k);
 
 /* Sites of one circle, two by two. */
-const struct learn_pairs *locking_circles(const struct locking *k);
+const struct learn_pairs *lock_sites_cycles(const struct lock_sites *k);
 
 /* (function, L): L is in a circle, and was called by the function. */
-const struct learn_pairs *locking_members(const struct locking *k);
+const struct learn_pairs *lock_sites_members(const struct lock_sites *k);
 
 #endif

@@ -21,7 +21,7 @@ struct line {
 	uint32_t phase;
 };
 
-enum answer { LEFT_OUT, TAKEN, TAKEN_ANEW };
+enum answer { SKIP, TAKE, TAKE_AFTER_REST };
 
 struct sample {
 	uint64_t random;
@@ -105,11 +105,11 @@ static uint64_t chance(struct sample *s)
 static bool decide(struct sample *s, struct page *p, uint64_t bit, uint32_t site, bool large)
 {
 	s->firsts = xreach(s->firsts, site, &s->site_count, sizeof(*s->firsts));
-	if (large && s->firsts[site] >= SAMPLE_LINES)
+	if (large && s->firsts[site] >= SAMPLE_SITE_LINES)
 		return false;
 	p->decided |= bit;
 	s->firsts[site]++;
-	if (s->firsts[site] > SAMPLE_LINES && chance(s) % s->firsts[site] >= SAMPLE_LINES)
+	if (s->firsts[site] > SAMPLE_SITE_LINES && chance(s) % s->firsts[site] >= SAMPLE_SITE_LINES)
 		return false;
 	p->taken |= bit;
 	return true;
@@ -118,9 +118,9 @@ static bool decide(struct sample *s, struct page *p, uint64_t bit, uint32_t site
 /* It gets shorter by the square, or many lines would still be too much. */
 static uint64_t burst_now(const struct sample *s)
 {
-	uint64_t over = s->taken / SAMPLE_MANY + 1, burst = SAMPLE_BURST / over / over;
+	uint64_t over = s->taken / SAMPLE_ENOUGH + 1, burst = SAMPLE_BURST / over / over;
 
-	return burst < SAMPLE_BURST_LEAST ? SAMPLE_BURST_LEAST : burst;
+	return burst < SAMPLE_BURST_MIN ? SAMPLE_BURST_MIN : burst;
 }
 
 static enum answer burst(struct sample *s, struct page *p, uint64_t number)
@@ -144,12 +144,12 @@ static enum answer burst(struct sample *s, struct page *p, uint64_t number)
 		line->left = most;
 	if (line->left-- > 0) {
 		s->taken += !rests;
-		return rests ? LEFT_OUT : TAKEN;
+		return rests ? SKIP : TAKE;
 	}
 	line->phase++;
 	line->left = (rests ? most : most << (line->phase < 60 ? line->phase / 2 + 1 : 31)) - 1;
 	s->taken += rests;
-	return rests ? TAKEN_ANEW : LEFT_OUT;
+	return rests ? TAKE_AFTER_REST : SKIP;
 }
 
 static enum answer ask(struct sample *s, uint32_t site, uint64_t number, bool large)
@@ -158,11 +158,11 @@ static enum answer ask(struct sample *s, uint32_t site, uint64_t number, bool la
 	uint64_t bit = 1ull << (number & 63);
 
 	if (p->decided & bit ? !(p->taken & bit) : !decide(s, p, bit, site, large))
-		return LEFT_OUT;
+		return SKIP;
 	return burst(s, p, number);
 }
 
-bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_run *run)
+bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_part *part)
 {
 	bool large = end - *addr > SAMPLE_LINE;
 
@@ -170,9 +170,9 @@ bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, 
 		uint64_t number = *addr >> LINE_SHIFT, next = (number + 1) << LINE_SHIFT;
 		enum answer answer = ask(s, site, number, large);
 
-		*run = (struct sample_run){ *addr, (next < end ? next : end) - *addr, answer == TAKEN_ANEW };
-		*addr += run->size;
-		if (answer != LEFT_OUT)
+		*part = (struct sample_part){ *addr, (next < end ? next : end) - *addr, answer == TAKE_AFTER_REST };
+		*addr += part->size;
+		if (answer != SKIP)
 			return true;
 	}
 	return false;

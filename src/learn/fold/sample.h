@@ -1,12 +1,12 @@
 /*
- * Which memory of a run is looked at. What is learnt is about places in the sources; a loop over a
+ * Which memory of a part is looked at. What is learnt is about places in the sources; a loop over a
  * large array teaches the same with each element, and to look at all of them takes more time and
  * memory than anybody has.
  *
  * Memory goes by lines of 64 bytes. Who touches one first decides: of the lines that a place came to
- * first, SAMPLE_LINES are taken, and of more of them so many by chance, the later the fewer. A line that was accessed
+ * first, SAMPLE_SITE_LINES are taken, and of more of them so many by chance, the later the fewer. A line that was accessed
  * SAMPLE_BURST times has a rest of twice as many accesses, the next time of four times as many, and so on; bursts get
- * shorter when more than SAMPLE_MANY accesses have been taken of the run. So small
+ * shorter when more than SAMPLE_ENOUGH accesses have been taken of the part. So small
  * runs are looked at in full, and of all others something is seen of every place. Atomic operations, which
  * order threads, are always taken.
  *
@@ -17,10 +17,10 @@
 
 #include "learn/fold/fold_common.h"
 
-#define SAMPLE_LINES 256u
+#define SAMPLE_SITE_LINES 256u
 #define SAMPLE_BURST 8192u
-#define SAMPLE_BURST_LEAST 64u
-#define SAMPLE_MANY (1u << 17)
+#define SAMPLE_BURST_MIN 64u
+#define SAMPLE_ENOUGH (1u << 17)
 #define SAMPLE_LINE 64u	/* bytes */
 
 struct sample;
@@ -29,15 +29,15 @@ struct sample *sample_new(uint64_t seed);
 void sample_free(struct sample *s);
 
 /* A part of an access that is taken. */
-struct sample_run {
+struct sample_part {
 	uint64_t addr, size;
-	bool anew;		/* its line had a rest: what was known of that is out of date */
+	bool after_rest;		/* its line had a rest: what was known of that is out of date */
 };
 
 /* The next part of an access at `site` to *addr … end, which moves *addr on; false: there is none. */
-bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_run *run);
+bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_part *part);
 
-/* Memory begins anew: it is decided again. */
+/* Memory begins after_rest: it is decided again. */
 void sample_fresh(struct sample *s, uint64_t addr, uint64_t size);
 
 #endif

@@ -35,9 +35,9 @@ bool unordered_private(const struct unordered *u, uint32_t site);
  * Places (M, M) that came first: no other thread had touched the memory unordered before; and that came after such
  * a one. But private ones.
  */
-void unordered_take_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after);
+void unordered_add_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after);
 
 /* All pairs in both orders, but of private places; *races are those that no lock excludes. */
-void unordered_take(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races);
+void unordered_add_pairs(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races);
 
 #endif

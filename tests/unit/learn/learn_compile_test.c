@@ -30,7 +30,7 @@ static void test_checked(void **state)
 		{ .access = LEARN_WRITE, .runs = 3 }, { .access = LEARN_READ, .runs = 21 },
 	};
 	/* 2, then 0, then 1; 1 could be broken by 4. 3 comes after 2. 5 is of another variable, and of 21 runs two are too few. */
-	struct known_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 } };
+	struct learnt_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 } };
 	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
 	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
 			   .between_count = 1 };
@@ -51,9 +51,9 @@ static void test_late(void **state)
 	struct known_site sites[] = { [LOCKED] = { .access = LEARN_READ }, [RACING] = { .access = LEARN_READ },
 				      [LOCK] = { .access = LEARN_LOCK }, [OTHER] = { .access = LEARN_WRITE } };
 	struct known_pair pairs[] = { { .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
-				      { .first = OTHER, .second = LOCKED, .how = STORE_MEET },
+				      { .first = OTHER, .second = LOCKED, .how = STORE_CONFLICT },
 				      { .first = RACING, .second = RACING, .how = STORE_AFTER },
-				      { .first = OTHER, .second = RACING, .how = STORE_MEET | STORE_RACE },
+				      { .first = OTHER, .second = RACING, .how = STORE_CONFLICT | STORE_RACE },
 				      { .first = LOCK, .second = LOCK, .how = STORE_AFTER } };
 	struct known k = { .sites = sites, .count = 4, .pairs = pairs, .pair_count = 5 };
 	uint32_t *marks = compile_marks(&k, 0);
@@ -77,7 +77,7 @@ static void test_rules(void **state)
 		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_WRITE, .runs = 3 },
 		{ .access = LEARN_FUNCTION, .cuts = LIFETX_EXIT },
 	};
-	struct known_place places[] = {
+	struct learnt_address places[] = {
 		{ 4, (char *)"abcd", 0x10, true }, { 0, (char *)"abcd", 0x20, true }, { 0, (char *)"abcd", 0x28, true },
 		{ 1, (char *)"abcd", 0x30, true }, { 2, (char *)"abcd", 0x40, true }, { 3, (char *)"abcd", 0x40, true },
 		{ 0, (char *)"eeee", 0x99, false },	/* an old build */
@@ -86,8 +86,8 @@ static void test_rules(void **state)
 	struct known_pair members[] = { { 4, 0, 0, 0, 0 }, { 4, 1, 0, 0, 0 } };
 	struct known_pair orders[] = { { 0, 1, 0, 0, 0 } };
 	/* Before the write: one of the reads, mostly; before the memcpy's write, its read, and more often itself. */
-	struct known_local locals[] = { { 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 } };
-	struct known k = { .sites = sites, .count = 5, .places = places, .place_count = 7, .pairs = pairs,
+	struct learnt_local locals[] = { { 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 } };
+	struct known k = { .sites = sites, .count = 5, .places = places, .address_count = 7, .pairs = pairs,
 			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1,
 			   .locals = locals, .local_count = 4 };
 	struct compile_stats stats;

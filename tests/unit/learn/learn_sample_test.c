@@ -10,7 +10,7 @@
 
 static bool takes(struct sample *s, uint32_t site, uint64_t addr)
 {
-	struct sample_run run;
+	struct sample_part run;
 	bool taken = sample_next(s, site, &addr, addr + 8, &run);
 
 	if (taken)
@@ -30,10 +30,10 @@ static void test_lines(void **state)
 	unsigned taken = 0, differ = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < 100 * SAMPLE_LINES; i++) {
+	for (unsigned i = 0; i < 100 * SAMPLE_SITE_LINES; i++) {
 		bool one = takes(s, 1, line(i));
 
-		assert_true(one || i >= SAMPLE_LINES);
+		assert_true(one || i >= SAMPLE_SITE_LINES);
 		assert_int_equal(one, takes(again, 1, line(i)));
 		/* Others see what it sees. */
 		assert_int_equal(one, takes(s, 2, line(i) + 8));
@@ -41,8 +41,8 @@ static void test_lines(void **state)
 		taken += one;
 	}
 	/* 1 + ln 100 times as many are to be expected, by and large. */
-	assert_in_range(taken, 4 * SAMPLE_LINES, 8 * SAMPLE_LINES);
-	assert_true(differ > SAMPLE_LINES);
+	assert_in_range(taken, 4 * SAMPLE_SITE_LINES, 8 * SAMPLE_SITE_LINES);
+	assert_true(differ > SAMPLE_SITE_LINES);
 	/* Another place's own are its own. */
 	assert_true(takes(s, 2, line(1u << 20)));
 	sample_free(s);
@@ -54,7 +54,7 @@ static void test_bursts(void **state)
 {
 	struct sample *s = sample_new(1);
 	uint64_t addr = BASE;
-	struct sample_run run;
+	struct sample_part run;
 
 	(void)state;
 	for (unsigned burst = 0; burst < 3; burst++) {
@@ -79,8 +79,8 @@ static void test_many(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 10000000; i++)
-		taken += takes(s, 1, line(i % SAMPLE_LINES));
-	assert_in_range(taken, SAMPLE_MANY, 10 * SAMPLE_MANY);
+		taken += takes(s, 1, line(i % SAMPLE_SITE_LINES));
+	assert_in_range(taken, SAMPLE_ENOUGH, 10 * SAMPLE_ENOUGH);
 	sample_free(s);
 }
 
@@ -88,7 +88,7 @@ static void test_ranges(void **state)
 {
 	struct sample *s = sample_new(1);
 	uint64_t addr = BASE + 60, end = line(2) + 4;
-	struct sample_run run;
+	struct sample_part run;
 
 	(void)state;
 	assert_true(sample_next(s, 1, &addr, end, &run));
@@ -101,9 +101,9 @@ static void test_ranges(void **state)
 	assert_int_equal(run.size, 4);
 	assert_false(sample_next(s, 1, &addr, end, &run));
 	/* A large one leaves to others what is too much for it. */
-	for (addr = line(10); sample_next(s, 1, &addr, line(10 + 4 * SAMPLE_LINES), &run);)
+	for (addr = line(10); sample_next(s, 1, &addr, line(10 + 4 * SAMPLE_SITE_LINES), &run);)
 		;
-	assert_true(takes(s, 2, line(9 + 4 * SAMPLE_LINES)));
+	assert_true(takes(s, 2, line(9 + 4 * SAMPLE_SITE_LINES)));
 	sample_free(s);
 }
 
@@ -113,7 +113,7 @@ static void test_fresh(void **state)
 	uint64_t out = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < 10 * SAMPLE_LINES; i++)
+	for (unsigned i = 0; i < 10 * SAMPLE_SITE_LINES; i++)
 		if (!takes(s, 1, line(i)))
 			out = line(i);
 	assert_true(out);

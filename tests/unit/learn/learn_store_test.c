@@ -138,7 +138,7 @@ static void test_needed(void **state)
 		"0 create 0.1\n0 create 0.2\n0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n"
 		"0.1 lock n\n0.1 read y:8 @b\n0.1 unlock n\n0.1 exit\n0.2 enter @g\n0.2 lock n @l\n"
 		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
-	struct needed_gate gates[16] = { 0 };
+	struct guard_set_gate gates[16] = { 0 };
 	struct known k;
 	uint32_t *marks;
 
@@ -155,7 +155,7 @@ static void test_needed(void **state)
 	load_known(store, &k);
 	assert_in_range(k.count, 6, 16);
 	marks = compile_marks(&k, 0);
-	needed_mark(&k, marks, gates);
+	guard_set_mark(&k, marks, gates);
 	assert_true(marks[site(&k, "f", LEARN_FUNCTION)] & RULES_HOLDS_TX);
 	assert_true(marks[site(&k, "g", LEARN_FUNCTION)] & RULES_HOLDS_TX);
 	/* Each begins with what the other ends with: they must not both begin. */
@@ -166,7 +166,7 @@ static void test_needed(void **state)
 	assert_false(gates[site(&k, "l", LEARN_LOCK)].cut);
 	/* The gate is left, and entered again, before the lock is taken. */
 	k.sites[site(&k, "c", LEARN_WRITE)].cuts |= LIFETX_BEFORE;
-	needed_mark(&k, marks, gates);
+	guard_set_mark(&k, marks, gates);
 	assert_true(gates[site(&k, "l", LEARN_LOCK)].cut);
 	assert_true(gates[site(&k, "c", LEARN_WRITE)].no_cut);
 	free(marks);
@@ -350,7 +350,7 @@ static void test_merge(void **state)
 	assert_int_equal(k.triples[0].runs, 2);
 	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
 	assert_true(follows(&k, "a", LEARN_READ, "w", LEARN_WRITE, false));
-	assert_int_equal(seen(k.near, k.near_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
+	assert_int_equal(seen(k.near, k.unblocked_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
 	assert_int_equal(seen(k.visits, k.visit_count, site(&k, "a", LEARN_READ), site(&k, "w", LEARN_WRITE)), 2);
 	known_free(&k);
 	/* Not twice the same file. */

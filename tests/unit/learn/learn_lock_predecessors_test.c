@@ -16,7 +16,7 @@ static void expect(const char *text, const char *wanted)
 	size_t count = parse_steps(text, steps);
 	struct learn_pairs seen = { 0 }, expected = { 0 }, first = { 0 }, after = { 0 };
 	struct vclock nothing = { 0 };
-	struct turns *t = turns_new();
+	struct lock_pred *t = lock_pred_new();
 	struct buf b = { 0 };
 	char *got;
 
@@ -26,9 +26,9 @@ static void expect(const char *text, const char *wanted)
 		/* Places are threads and what they do at a lock the n-th time: the number of the step. */
 		if (steps[i].op == IROOT_OP_ACQUIRE)
 			steps[i].site = (uint32_t)i + 1;
-		turns_step(t, &steps[i], &view);
+		lock_pred_step(t, &steps[i], &view);
 	}
-	turns_take(t, &(struct turns_told){ &seen, &expected, &first, &after });
+	lock_pred_add_to(t, &(struct lock_pred_lists){ &seen, &expected, &first, &after });
 	add(&b, "seen", &seen);
 	add(&b, "first", &first);
 	add(&b, "after", &after);
@@ -36,7 +36,7 @@ static void expect(const char *text, const char *wanted)
 	got = sorted(&b);
 	assert_string_equal(got, wanted);
 	free(got);
-	turns_free(t);
+	lock_pred_free(t);
 	learn_pairs_free(&seen);
 	learn_pairs_free(&expected);
 	learn_pairs_free(&first);
@@ -63,28 +63,28 @@ static void test_ordered(void **state)
 	struct learn_pairs seen = { 0 }, expected = { 0 }, first = { 0 }, after = { 0 };
 	struct vclock saw = { 0 };
 	struct view view = { .thread = 1, .strong = &saw, .strong_epoch = 1 };
-	struct turns *t = turns_new();
+	struct lock_pred *t = lock_pred_new();
 
 	(void)state;
-	turns_step(t, &s, &view);
+	lock_pred_step(t, &s, &view);
 	vclock_raise(&saw, 1, 1);
 	s.thread = view.thread = 2;
 	s.site = 2;
-	turns_step(t, &s, &view);
+	lock_pred_step(t, &s, &view);
 	/* Elsewhere, not known where: nobody follows it. */
 	s.site = 0;
-	turns_step(t, &s, &view);
+	lock_pred_step(t, &s, &view);
 	s.thread = view.thread = 1;
 	s.site = 3;
-	turns_step(t, &s, &view);
-	turns_take(t, &(struct turns_told){ &seen, &expected, &first, &after });
+	lock_pred_step(t, &s, &view);
+	lock_pred_add_to(t, &(struct lock_pred_lists){ &seen, &expected, &first, &after });
 	assert_int_equal(seen.count, 1);	/* (1, 2) */
 	assert_true(learn_pairs_have(&seen, 1, 2));
 	assert_true(learn_pairs_have(&first, 2, 2));
 	assert_false(learn_pairs_have(&expected, 1, 2));
 	assert_true(learn_pairs_have(&after, 3, 3));	/* 2 is not before it by more than the lock */
 	vclock_free(&saw);
-	turns_free(t);
+	lock_pred_free(t);
 	learn_pairs_free(&seen);
 	learn_pairs_free(&expected);
 	learn_pairs_free(&first);

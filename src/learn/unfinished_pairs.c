@@ -1,4 +1,4 @@
-#include "learn/open_pairs.h"
+#include "learn/unfinished_pairs.h"
 
 #include <stdlib.h>
 
@@ -8,41 +8,41 @@
 #define LEAST 2u
 #define RARE 8u		/* less than one run in so many */
 
-struct couple {
+struct site_pair {
 	uint32_t first, second;
 };
 
-struct couples {
-	struct couple *items;	/* by `second` */
+struct site_pairs {
+	struct site_pair *items;	/* by `second` */
 	size_t count;
 	struct map at;		/* second to the first of them, plus 1 */
 };
 
 struct unfinished {
 	const struct known *k;
-	struct couples near;	/* (P, I) */
-	struct couples next;	/* the same, by P */
+	struct site_pairs unblocked;	/* (P, I) */
+	struct site_pairs next;	/* the same, by P */
 	struct map runs;	/* of P: how many went on to an I */
-	struct map inside;	/* P << 32 | R that comes in between */
-	struct map meet;	/* likewise, that touched the same bytes, not only the same cell */
-	struct learn_pairs told;
+	struct map usual;	/* P << 32 | R that comes in between */
+	struct map conflict;	/* likewise, that touched the same bytes, not only the same cell */
+	struct learn_pairs found;
 };
 
 static int by_second(const void *a, const void *b)
 {
-	const struct couple *x = a, *y = b;
+	const struct site_pair *x = a, *y = b;
 
 	if (x->second != y->second)
 		return x->second < y->second ? -1 : 1;
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static void add(struct couples *c, uint32_t first, uint32_t second)
+static void add(struct site_pairs *c, uint32_t first, uint32_t second)
 {
-	c->items[c->count++] = (struct couple){ first, second };
+	c->items[c->count++] = (struct site_pair){ first, second };
 }
 
-static void sort(struct couples *c)
+static void sort(struct site_pairs *c)
 {
 	if (c->count > 1)
 		qsort(c->items, c->count, sizeof(*c->items), by_second);
@@ -51,7 +51,7 @@ static void sort(struct couples *c)
 }
 
 /* Those of `second`; *count of them. */
-static const struct couple *find(const struct couples *c, uint32_t second, size_t *count)
+static const struct site_pair *find(const struct site_pairs *c, uint32_t second, size_t *count)
 {
 	const uint64_t *at = map_find(&c->at, second);
 
@@ -77,69 +77,69 @@ static bool is_usual(const struct unfinished *u, const struct known_pair *visit)
 static void open(struct unfinished *u, const struct known *k)
 {
 	u->k = k;
-	u->near.items = xcalloc(k->near_count + 1, sizeof(*u->near.items));
-	u->next.items = xcalloc(k->near_count + 1, sizeof(*u->next.items));
-	for (size_t i = 0; i < k->near_count; i++) {
-		uint64_t *runs = map_put(&u->runs, k->near[i].first, NULL);
+	u->unblocked.items = xcalloc(k->unblocked_count + 1, sizeof(*u->unblocked.items));
+	u->next.items = xcalloc(k->unblocked_count + 1, sizeof(*u->next.items));
+	for (size_t i = 0; i < k->unblocked_count; i++) {
+		uint64_t *runs = map_put(&u->runs, k->unblocked[i].first, NULL);
 
-		add(&u->near, k->near[i].first, k->near[i].second);
-		add(&u->next, k->near[i].second, k->near[i].first);
-		*runs = *runs > k->near[i].seen ? *runs : k->near[i].seen;
+		add(&u->unblocked, k->unblocked[i].first, k->unblocked[i].second);
+		add(&u->next, k->unblocked[i].second, k->unblocked[i].first);
+		*runs = *runs > k->unblocked[i].seen ? *runs : k->unblocked[i].seen;
 	}
 	for (size_t i = 0; i < k->visit_count; i++)
 		if (is_usual(u, &k->visits[i]))
-			map_put(&u->inside, key_of(k->visits[i].first, k->visits[i].second), NULL);
+			map_put(&u->usual, key_of(k->visits[i].first, k->visits[i].second), NULL);
 	for (size_t i = 0; i < k->pair_count; i++)
-		if (k->pairs[i].how & STORE_MEET)
-			map_put(&u->meet, key_of(k->pairs[i].first, k->pairs[i].second), NULL);
-	sort(&u->near);
+		if (k->pairs[i].how & STORE_CONFLICT)
+			map_put(&u->conflict, key_of(k->pairs[i].first, k->pairs[i].second), NULL);
+	sort(&u->unblocked);
 	sort(&u->next);
 }
 
 static void close(struct unfinished *u)
 {
-	free(u->near.items);
+	free(u->unblocked.items);
 	free(u->next.items);
-	map_free(&u->near.at);
+	map_free(&u->unblocked.at);
 	map_free(&u->next.at);
 	map_free(&u->runs);
-	map_free(&u->inside);
-	map_free(&u->meet);
-	learn_pairs_free(&u->told);
+	map_free(&u->usual);
+	map_free(&u->conflict);
+	learn_pairs_free(&u->found);
 }
 
 static void judge(struct unfinished *u, uint32_t p, uint32_t r)
 {
-	if (!map_find(&u->inside, key_of(p, r)))
-		learn_pairs_add(&u->told, p, r);
+	if (!map_find(&u->usual, key_of(p, r)))
+		learn_pairs_add(&u->found, p, r);
 }
 
 /* Reads that lead to such a write: with them both threads would have begun. The list grows by them. */
 static void judge_reads(struct unfinished *u)
 {
-	for (size_t n = 0; n < u->told.count; n++) {
-		struct learn_pair told = u->told.items[n];
-		const struct couple *before;
+	for (size_t n = 0; n < u->found.count; n++) {
+		struct learn_pair found = u->found.items[n];
+		const struct site_pair *before;
 		size_t count;
 
-		if (u->k->sites[told.second].access == LEARN_LOCK)
+		if (u->k->sites[found.second].access == LEARN_LOCK)
 			continue;
-		before = find(&u->near, told.second, &count);
+		before = find(&u->unblocked, found.second, &count);
 		for (size_t i = 0; i < count; i++)
 			if (u->k->sites[before[i].first].access == LEARN_READ)
-				judge(u, told.first, before[i].first);
+				judge(u, found.first, before[i].first);
 	}
 }
 
 /* R and P, or what comes after it. */
-static bool meets(const struct unfinished *u, uint32_t p, uint32_t r)
+static bool conflicts(const struct unfinished *u, uint32_t p, uint32_t r)
 {
 	size_t count;
-	const struct couple *next = find(&u->next, p, &count);
-	bool found = map_find(&u->meet, key_of(p, r));
+	const struct site_pair *next = find(&u->next, p, &count);
+	bool found = map_find(&u->conflict, key_of(p, r));
 
 	for (size_t i = 0; i < count && !found; i++)
-		found = map_find(&u->meet, key_of(r, next[i].first));
+		found = map_find(&u->conflict, key_of(r, next[i].first));
 	return found;
 }
 
@@ -148,7 +148,7 @@ static void judge_memory(struct unfinished *u, enum learn_access access)
 	for (size_t i = 0; i < u->k->visit_count; i++) {
 		const struct known_pair *v = &u->k->visits[i];
 
-		if (v->expected && u->k->sites[v->second].access == access && meets(u, v->first, v->second))
+		if (v->expected && u->k->sites[v->second].access == access && conflicts(u, v->first, v->second))
 			judge(u, v->first, v->second);
 	}
 }
@@ -164,7 +164,7 @@ static void judge_locks(struct unfinished *u)
 	}
 }
 
-void unfinished_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r), void *ctx)
+void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r), void *ctx)
 {
 	struct unfinished u = { 0 };
 
@@ -173,13 +173,13 @@ void unfinished_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, ui
 	judge_reads(&u);
 	judge_memory(&u, LEARN_READ);
 	judge_locks(&u);
-	for (size_t i = 0; i < u.told.count; i++)
-		fn(ctx, u.told.items[i].first, u.told.items[i].second);
+	for (size_t i = 0; i < u.found.count; i++)
+		fn(ctx, u.found.items[i].first, u.found.items[i].second);
 	close(&u);
 }
 
-void unfinished_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i), void *ctx)
+void unfinished_pairs_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i), void *ctx)
 {
-	for (size_t i = 0; i < k->near_count; i++)
-		fn(ctx, k->near[i].first, k->near[i].second);
+	for (size_t i = 0; i < k->unblocked_count; i++)
+		fn(ctx, k->unblocked[i].first, k->unblocked[i].second);
 }

@@ -10,31 +10,31 @@ static void add(struct buf *b, const char *what, const struct learn_pairs *pairs
 		buf_addf(b, "%s %u %u\n", what, pairs->items[i].first, pairs->items[i].second);
 }
 
-static char *found(const struct inside *in)
+static char *found(const struct interleaved *in)
 {
 	struct buf b = { 0 };
 
-	add(&b, "near", inside_near(in));
-	add(&b, "inside", inside_pairs(in));
+	add(&b, "near", interleaved_unblocked(in));
+	add(&b, "inside", interleaved_visits(in));
 	return sorted(&b);
 }
 
 /* "1U0" stands for a call of thread 1 that may block; takings have the number of the step, too. */
-static void play(struct inside *in, struct learn_step *s, size_t i)
+static void play(struct interleaved *in, struct learn_step *s, size_t i)
 {
 	if (s->op == IROOT_OP_RELEASE) {
-		inside_rest(in, s->thread);
+		interleaved_blocked(in, s->thread);
 		return;
 	}
 	s->site = (uint32_t)i + 1;
-	inside_step(in, s);
+	interleaved_step(in, s);
 }
 
 static void expect(const char *text, const char *wanted)
 {
 	struct learn_step steps[STEPS];
 	size_t count = parse_steps(text, steps);
-	struct inside *in = inside_new(8);
+	struct interleaved *in = interleaved_new(8);
 	char *got;
 
 	for (size_t i = 0; i < count; i++)
@@ -42,7 +42,7 @@ static void expect(const char *text, const char *wanted)
 	got = found(in);
 	assert_string_equal(got, wanted);
 	free(got);
-	inside_free(in);
+	interleaved_free(in);
 }
 
 static void test_by_hand(void **state)
@@ -67,17 +67,17 @@ static void test_nothing_known(void **state)
 	struct learn_step s[3] = { { .thread = 1, .op = IROOT_OP_READ, .addr = 0x1000, .size = 8, .site = 1 },
 				   { .op = IROOT_OP_FRESH, .addr = 0x1000, .size = 8 },
 				   { .thread = 1, .op = IROOT_OP_WRITE, .addr = 0x1000, .size = 8, .site = 2 } };
-	struct inside *in = inside_new(8);
+	struct interleaved *in = interleaved_new(8);
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		inside_step(in, &s[i]);
+		interleaved_step(in, &s[i]);
 	for (uint32_t i = 0; i < 3; i++)
-		inside_step(in, &(struct learn_step){ .thread = 1, .op = IROOT_OP_ACQUIRE, .addr = 0x1000,
+		interleaved_step(in, &(struct learn_step){ .thread = 1, .op = IROOT_OP_ACQUIRE, .addr = 0x1000,
 						      .site = i == 1 ? 0 : 3 + i });
-	assert_int_equal(inside_near(in)->count, 0);
-	assert_int_equal(inside_pairs(in)->count, 0);
-	inside_free(in);
+	assert_int_equal(interleaved_unblocked(in)->count, 0);
+	assert_int_equal(interleaved_visits(in)->count, 0);
+	interleaved_free(in);
 }
 
 static void test_random_steps(void **state)
@@ -87,7 +87,7 @@ static void test_random_steps(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		struct learn_step steps[STEPS];
-		struct inside *in = inside_new(8);
+		struct interleaved *in = interleaved_new(8);
 		bool rests[STEPS];
 		char *got, *wanted;
 
@@ -95,16 +95,16 @@ static void test_random_steps(void **state)
 		for (size_t i = 0; i < STEPS; i++) {
 			rests[i] = test_random(&seed) % 8 == 0;
 			if (rests[i])
-				inside_rest(in, steps[i].thread);
+				interleaved_blocked(in, steps[i].thread);
 			else
-				inside_step(in, &steps[i]);
+				interleaved_step(in, &steps[i]);
 		}
 		got = found(in);
 		wanted = slow(steps, rests);
 		assert_string_equal(got, wanted);
 		free(got);
 		free(wanted);
-		inside_free(in);
+		interleaved_free(in);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* Whom others should not come after before its thread went on. */
 #include "learn_util.h"
 
-#include "learn/open_pairs.h"
+#include "learn/unfinished_pairs.h"
 #include "learn/rule_database.h"
 
 #define MOST 8u
@@ -14,7 +14,7 @@ static void tell(void *ctx, uint32_t p, uint32_t r)
 /* One letter for each site, from 0: R, W, L (takes a lock). Lists end with an empty one. */
 struct facts {
 	const char *sites;
-	struct known_pair near[MOST], visits[MOST], pairs[MOST];
+	struct known_pair unblocked[MOST], visits[MOST], pairs[MOST];
 };
 
 static size_t copy(struct known_pair *to, const struct known_pair *from)
@@ -29,17 +29,17 @@ static size_t copy(struct known_pair *to, const struct known_pair *from)
 static void expect(const struct facts *f, const char *wanted)
 {
 	struct known_site sites[MOST] = { 0 };
-	struct known_pair near[MOST], visits[MOST], pairs[MOST];
-	struct known k = { .sites = sites, .count = strlen(f->sites), .near = near, .visits = visits, .pairs = pairs };
+	struct known_pair unblocked[MOST], visits[MOST], pairs[MOST];
+	struct known k = { .sites = sites, .count = strlen(f->sites), .unblocked = unblocked, .visits = visits, .pairs = pairs };
 	struct buf b = { 0 };
 	char *got;
 
 	for (size_t i = 0; i < k.count; i++)
 		sites[i].access = f->sites[i] == 'R' ? LEARN_READ : f->sites[i] == 'W' ? LEARN_WRITE : LEARN_LOCK;
-	k.near_count = copy(near, f->near);
+	k.unblocked_count = copy(unblocked, f->unblocked);
 	k.visit_count = copy(visits, f->visits);
 	k.pair_count = copy(pairs, f->pairs);
-	unfinished_each(&k, tell, &b);
+	unfinished_pairs_each(&k, tell, &b);
 	got = sorted(&b);
 	assert_string_equal(got, wanted);
 	free(got);
@@ -47,19 +47,19 @@ static void expect(const struct facts *f, const char *wanted)
 
 #define NEAR(p, i) { .first = p, .second = i, .seen = 20 }
 #define VISIT(p, r, inside) { .first = p, .second = r, .expected = 1, .seen = inside }
-#define MEET(a, b) { .first = a, .second = b, .how = STORE_MEET }
+#define MEET(a, b) { .first = a, .second = b, .how = STORE_CONFLICT }
 #define TURN(p, r) { .first = p, .second = r, .expected = 1 }
 
 static void test_memory(void **state)
 {
 	/* A length is read, read again, written: 0, 1, 2. Whoever reads it will write it. */
-	struct facts chain = { "RRW", .near = { NEAR(0, 1), NEAR(1, 2), NEAR(2, 0) },
+	struct facts chain = { "RRW", .unblocked = { NEAR(0, 1), NEAR(1, 2), NEAR(2, 0) },
 			       .visits = { VISIT(0, 2, 0), VISIT(1, 2, 0) }, .pairs = { MEET(0, 2), MEET(1, 2) } };
 	/* A read that nothing comes after, of what is about to change. */
-	struct facts read = { "RWR", .near = { NEAR(0, 1), NEAR(2, 2) }, .visits = { VISIT(0, 2, 0) },
+	struct facts read = { "RWR", .unblocked = { NEAR(0, 1), NEAR(2, 2) }, .visits = { VISIT(0, 2, 0) },
 			      .pairs = { MEET(2, 1) } };
 	/* Other bytes of the same cell. */
-	struct facts beside = { "RWW", .near = { NEAR(0, 1) }, .visits = { VISIT(0, 2, 0) } };
+	struct facts beside = { "RWW", .unblocked = { NEAR(0, 1) }, .visits = { VISIT(0, 2, 0) } };
 
 	(void)state;
 	expect(&chain, "0 0\n0 1\n0 2\n1 0\n1 1\n1 2\n");
@@ -73,14 +73,14 @@ static void test_memory(void **state)
 	chain.visits[0].seen = 3;
 	expect(&chain, "1 0\n1 1\n1 2\n");
 	/* One run is luck, however few there were. */
-	chain.near[0].seen = chain.visits[0].seen = 1;
+	chain.unblocked[0].seen = chain.visits[0].seen = 1;
 	expect(&chain, "0 0\n0 1\n0 2\n1 0\n1 1\n1 2\n");
 }
 
 static void test_locks(void **state)
 {
 	/* 1 may come after 0, whose thread takes the lock again; and often did after 2. */
-	static const struct facts locks = { "LLL", .near = { NEAR(0, 2), NEAR(2, 0) }, .visits = { VISIT(2, 1, 9) },
+	static const struct facts locks = { "LLL", .unblocked = { NEAR(0, 2), NEAR(2, 0) }, .visits = { VISIT(2, 1, 9) },
 					    .pairs = { TURN(0, 1), TURN(2, 1) } };
 	/* Nobody has to wait for what does not come. */
 	static const struct facts last = { "LL", .pairs = { TURN(0, 1) } };
