@@ -11,7 +11,10 @@
 #define SPINS 200
 #define NAP_NS 50000u
 
-/* Of cell.lock. Stuck: waited for in vain, which nobody does again. */
+/*
+ * Values of guard_cell.lock. CELL_STUCK: a thread waited for the cell until its time was up, so
+ * others do not wait.
+ */
 enum { CELL_FREE, CELL_LOCKED, CELL_STUCK };
 
 static struct guard_cell *cells;
@@ -48,8 +51,9 @@ static void clear(struct guard_cell *c, uint64_t tag)
 }
 
 /*
- * Whoever holds it has lost the processor, and was perhaps about to change what we would pass it by to see: it gets the
- * time to go on, as long as a delay may take. A handler that jumped out of a hook never does.
+ * The thread that holds the cell has lost the processor, perhaps just before a change that the
+ * caller must see. So the caller waits for it, as long as a delay may take. It waits without
+ * effect if a handler jumped out of the monitor.
  */
 static bool wait_for(struct guard_cell *c)
 {
@@ -99,7 +103,10 @@ void guard_cell_forget(uint64_t tag)
 	guard_cell_unlock(c);
 }
 
-/* Some may be locked by threads that are not here any more. */
+/*
+ * Threads that do not exist in the child may have locked some cells, so the child starts with
+ * new ones.
+ */
 void guard_cells_forked(void)
 {
 	struct guard_cell *fresh = arena_pages(CELLS * sizeof(*cells));

@@ -1,10 +1,10 @@
 /*
- * AVIO (Lu, Tucek, Qin, Zhou: ASPLOS 2006) at native parallelism: two accesses p and i of a
- * thread to the same memory, none of its own in between, that another thread's access r breaks
- * apart so that no serial order gives the same result. The same four patterns as
- * learn/fold/avio.c, which says which of several r counts.
+ * AVIO (Lu, Tucek, Qin, Zhou: ASPLOS 2006) at full speed: two accesses p and i of a thread to the
+ * same memory, with none of its own in between, are broken if another thread's access r comes
+ * between them and no serial order gives the same result. Patterns, and the choice among several r,
+ * are those of learn/fold/avio.h.
  *
- * The order of accesses is that of our seeing them, which is a little before they are done.
+ * Accesses are ordered as the runtime sees them, each a little before it is done.
  */
 #include "runtime/monitor/check_avio.h"
 
@@ -13,7 +13,8 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/check_cell.h"
 
-#define RANGE_GRANULES 512u		/* pieces; of a longer access only the first ones are looked at */
+/* per access: of a longer one, only the first are looked at */
+#define RANGE_GRANULES 512u
 
 /* One access to one granule. */
 struct access {
@@ -38,7 +39,10 @@ static enum watchlog_kind broken(const struct check_thread *own, const struct ac
 	*remote = own->first_remote;
 	if (!write || !own->last_write || !own->first_remote || !own->first_remote_reads)
 		return WATCHLOG_NONE;
-	/* In streaks, not every write was seen. */
+	/*
+	 * In streaks, p may be a later write than the one the cell has, so its site is not
+	 * checked.
+	 */
 	return watch.streaks || rules_follows(*p | RULES_OWN, t->site) ? WATCHLOG_WRW : WATCHLOG_NONE;
 }
 
@@ -69,7 +73,7 @@ static void note_local(struct check_thread *own, const struct access *t)
 	}
 }
 
-/* More threads than there is room for: the one that was there longest goes. */
+/* Adds the thread to the cell. If the cell is full, its first thread is dropped. */
 static struct check_thread *add_thread(struct check_page *page, uint32_t granule)
 {
 	struct check_cell *c = &page->near[granule];
@@ -86,7 +90,10 @@ static struct check_thread *add_thread(struct check_page *page, uint32_t granule
 	return own;
 }
 
-/* What is in memory now; the kernel reads it, since the program's own access may be about to crash. */
+/*
+ * Reads what is in memory now. The kernel reads it, since the program's own access may be about
+ * to crash.
+ */
 static void read_value(struct watchlog_record *r, const struct access *t)
 {
 	struct iovec to = { &r->value, t->size }, from = { (void *)t->addr, t->size };
@@ -109,7 +116,10 @@ static void log_violation(enum watchlog_kind kind, uint32_t p, uint32_t remote, 
 	}
 }
 
-/* Under the cell's lock. A thread that owns the memory and reads keeps it. */
+/*
+ * Updates the owner in the shadow, under the cell's lock. A thread that reads memory it owns
+ * still owns it.
+ */
 static void update_owner(uint64_t granule, bool write)
 {
 	uint16_t *s = check_owner(granule), own = __snarl_tls.own, seen = __atomic_load_n(s, __ATOMIC_RELAXED);

@@ -8,22 +8,27 @@
 #include "runtime/core/sys.h"
 
 #define SPINS 200
-#define MEMORY_SHARE 4u		/* of the machine's memory, this part at most */
+#define MEMORY_SHARE 4u		/* the cells take at most this part of the machine's memory */
 #define LEAST_PAGES 64u
 #define MOST_PAGES (1u << 19)
 
 static struct {
 	struct check_page *pages;
-	uint32_t used, most;	/* used goes on when there is no room any more */
+	/* pages in use, and that there may be; `used` also counts attempts without room */
+	uint32_t used, most;
 	uint32_t mask;
-	/* Open addressing, never emptied: number of the page plus 1, and behind it where it is. */
+	/*
+	 * Hash with open addressing; entries are never removed. number: that of the page, plus
+	 * 1; 0: free.
+	 */
 	struct slot {
 		uint64_t number;
-		struct check_page *page;	/* written last; NULL: not yet, or no room */
+		/* written last; NULL: not yet known, or there was no room */
+		struct check_page *page;
 	} *slots;
 } cells;
 
-/* Only what is touched costs memory; how much may be follows from the machine. */
+/* The mapping itself costs nothing: only pages that are touched take memory. */
 static uint32_t pages_allowed(void)
 {
 	struct sysinfo info = { 0 };
@@ -49,7 +54,7 @@ bool check_cells_init(void)
 	return cells.slots != NULL;
 }
 
-/* The slot of the page; one that is free if there is none. */
+/* The slot of the page, or a free slot. */
 static struct slot *find(uint64_t number)
 {
 	uint64_t i = mix_spread(number) >> 24;
@@ -63,13 +68,13 @@ static struct slot *find(uint64_t number)
 	}
 }
 
-/* A free one may be another's, or another page's, by now. */
+/* Another thread may have claimed the free slot meanwhile, even for another page. */
 static bool is_for(const struct slot *s, uint64_t number)
 {
 	return __atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number + 1;
 }
 
-/* Takes a page for the slot, if there is one. */
+/* Claims a slot for the page, and a page of cells. NULL: there is no room. */
 static struct slot *claim(uint64_t number)
 {
 	struct slot *s;
@@ -82,7 +87,7 @@ static struct slot *claim(uint64_t number)
 		nobody = 0;
 		s = find(number);
 		if (is_for(s, number))
-			return s;	/* another thread's */
+			return s;	/* another thread was faster */
 	} while (!__atomic_compare_exchange_n(&s->number, &nobody, number + 1, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
 	n = __atomic_fetch_add(&cells.used, 1, __ATOMIC_RELAXED);
@@ -91,7 +96,10 @@ static struct slot *claim(uint64_t number)
 	return s;
 }
 
-/* NULL: no room. Whoever claimed the slot may not have come to its page yet. */
+/*
+ * Returns the page, or NULL if there is no room. The thread that claimed the slot may be about
+ * to write it.
+ */
 static struct check_page *page_of(const struct slot *s)
 {
 	struct check_page *page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
@@ -118,7 +126,7 @@ struct check_page *check_page_make(uint64_t number)
 	return page;
 }
 
-/* Whoever holds it may have been interrupted for long: do not wait for that. */
+/* Does not wait for long: the thread that holds the cell may have been interrupted. */
 bool check_cell_lock(struct check_cell *c)
 {
 	for (int i = 0; i < SPINS; i++) {
@@ -157,7 +165,10 @@ void check_cells_forget(uint64_t first, uint64_t last)
 	}
 }
 
-/* Some may be locked by threads that are not here any more: all begin anew, where they are. */
+/*
+ * Threads that do not exist in the child may have locked some cells: clears all of them in
+ * place.
+ */
 void check_cells_forked(void)
 {
 	if (cells.pages)

@@ -1,11 +1,11 @@
 /*
- * A thread that is cancelled ends where it next looks, maybe with a lock held that nobody will give back. If
- * passing runs only ever cancelled threads that rested, in a call, without a lock, then it is put off until
- * that is so.
+ * Guard, pthread_cancel(): a cancelled thread ends at its next cancellation point, perhaps while
+ * it holds a lock that is then never released. If in all passing runs the cancelled threads were
+ * in a blocking call and held no lock, the cancellation waits until that is true.
  */
 #include "runtime/monitor/guard.h"
 
-/* NULL: it has ended, or is not known. */
+/* NULL: the thread has ended, or is not known. */
 static const struct monitor_thread *thread_of(uint64_t handle)
 {
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);

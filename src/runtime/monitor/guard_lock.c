@@ -1,10 +1,11 @@
 /*
- * Accesses, and the locks around them.
+ * Guard: the delay loop of an access, and mutexes.
  *
- * A thread that is delayed while it holds a lock which the transaction needs to get on would be delayed
- * in vain. So a transaction that touched memory under a lock and let it go leaves its
- * mark at the lock as well, and others are delayed before they take it; or, should that
- * have come between, give it back at once and take it again later, which nobody can see.
+ * A delay has no effect if the delayed thread holds a lock that the transaction under way needs
+ * next. So a transaction that accessed memory under a lock and released it also marks the cell of
+ * the lock. Other threads are then delayed before they take the lock. If the mark comes between
+ * that check and the lock, the thread releases the lock at once and takes it again later. It has
+ * not used it yet, so the program cannot tell.
  */
 #include <pthread.h>
 
@@ -22,15 +23,15 @@ void guard_access(uint64_t tag, const struct active_site *site, bool write)
 {
 	bool exclusive = watch.tx && guard_tx_exclusive(site, write);
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
+	struct guard_conflict other;
 	struct guard_cell *c;
 
 	if (watch.tx)
 		guard_tx_before_access(site);
 	while ((c = guard_cell_lock(tag)) && !delay.give_up &&
-	       conflict(c, site, write, exclusive, &in_the_way)) {
+	       conflict(c, site, write, exclusive, &other)) {
 		guard_cell_unlock(c);
-		guard_wait(&delay, &in_the_way, site->number);
+		guard_wait(&delay, &other, site->number);
 	}
 	if (watch.tx)
 		guard_tx_begin_access(site);
@@ -45,18 +46,18 @@ void guard_access(uint64_t tag, const struct active_site *site, bool write)
 	guard_wait_end(&delay);
 }
 
-/* Whoever is in a transaction behind it has the gate's cell for its own, as if it were memory. */
+/* A transaction holds its gate as if it had written memory, the cell of the gate. */
 void guard_gate(const struct active_site *site)
 {
 	uint64_t tag = site->flags >> RULES_GATE_SHIFT | CELL_TAG_GATE;
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
+	struct guard_conflict other;
 	struct guard_cell *c;
 
 	guard_tx_before_access(site);
-	while ((c = guard_cell_lock(tag)) && !delay.give_up && guard_tx_conflict(c, true, &in_the_way)) {
+	while ((c = guard_cell_lock(tag)) && !delay.give_up && guard_tx_conflict(c, true, &other)) {
 		guard_cell_unlock(c);
-		guard_wait(&delay, &in_the_way, site->number);
+		guard_wait(&delay, &other, site->number);
 	}
 	guard_tx_begin_access(site);
 	if (c) {
@@ -109,8 +110,11 @@ static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c,
 	guard_wait(delay, c, c->kind == WATCHLOG_PSET ? site->number : 0);
 }
 
-/* Has the thread passed its gate, and neither ended nor rested since? The last that it asked for is a lock, then. */
-static bool within(const struct guard_cell_access *l)
+/*
+ * Did the thread pass the gate, and does it still run, or wait for a lock? A call that blocks
+ * otherwise resets blocked_on.
+ */
+static bool is_inside_gate(const struct guard_cell_access *l)
 {
 	const struct monitor_thread *t = &watch.threads[l->slot];
 
@@ -119,15 +123,22 @@ static bool within(const struct guard_cell_access *l)
 	       __atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
 }
 
-/* Without transactions, which would pass the gate, whoever takes the first lock does. */
+/*
+ * With protect=pset no transaction passes gates. The thread that takes the first lock of a cycle
+ * does it instead.
+ */
 static void pass_gate(const void *lock, const struct active_site *site)
 {
 	struct guard_delay delay = { 0 };
 	struct guard_cell *c;
 
-	while ((c = guard_cell_lock(site->flags >> RULES_GATE_SHIFT | CELL_TAG_GATE)) && !delay.give_up && within(&c->write)) {
-		struct guard_conflict other = { .kind = WATCHLOG_PSET, .site = c->write.site, .slot = c->write.slot,
-						.word = &c->version, .value = c->version };
+	while ((c = guard_cell_lock(site->flags >> RULES_GATE_SHIFT | CELL_TAG_GATE)) &&
+	       !delay.give_up && is_inside_gate(&c->write)) {
+		struct guard_conflict other = { .kind = WATCHLOG_PSET,
+						.site = c->write.site,
+						.slot = c->write.slot,
+						.word = &c->version,
+						.value = c->version };
 
 		guard_cell_unlock(c);
 		guard_wait(&delay, &other, site->number);
@@ -145,7 +156,7 @@ void guard_lock_before(const void *lock, uint64_t pc)
 {
 	const struct active_site *site = rules_find(pc, true);
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
+	struct guard_conflict other;
 
 	if (watch.tx && site && site->flags >> RULES_GATE_SHIFT && monitor_self.tx_depth)
 		guard_gate(site);
@@ -153,12 +164,15 @@ void guard_lock_before(const void *lock, uint64_t pc)
 		pass_gate(lock, site);
 	monitor_self.asked_site = site;
 	monitor_self.asked_lock = lock;
-	while ((watch.tx || site) && !delay.give_up && lock_conflict(lock, site, &in_the_way))
-		lock_wait(&delay, &in_the_way, site);
+	while ((watch.tx || site) && !delay.give_up && lock_conflict(lock, site, &other))
+		lock_wait(&delay, &other, site);
 	guard_wait_end(&delay);
 }
 
-/* The next one to take it comes after us. */
+/*
+ * Makes the site the last write of the lock, so that the next thread that takes it is compared
+ * with it.
+ */
 static void lock_taken(const void *lock, const struct active_site *site)
 {
 	struct guard_cell *c = guard_cell_lock(lock_tag(lock));
@@ -179,7 +193,10 @@ void guard_lock_acquired_elsewhere(const void *lock)
 		lock_taken(lock, NULL);
 }
 
-/* Not for mutexes that count or check: those are their owners' business. */
+/*
+ * Recursive and error-checking mutexes are not released and taken again: their owner may know
+ * the difference.
+ */
 static bool is_plain(const pthread_mutex_t *m)
 {
 	return m->__data.__kind == PTHREAD_MUTEX_TIMED_NP || m->__data.__kind == PTHREAD_MUTEX_ADAPTIVE_NP;
@@ -190,17 +207,17 @@ void guard_lock_acquired(const void *lock)
 	const struct active_site *site = monitor_self.asked_lock == lock ? monitor_self.asked_site : NULL;
 	pthread_mutex_t *m = (pthread_mutex_t *)lock;
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
+	struct guard_conflict other;
 
-	while ((watch.tx || site) && is_plain(m) && !delay.give_up && lock_conflict(lock, site, &in_the_way)) {
+	while ((watch.tx || site) && is_plain(m) && !delay.give_up && lock_conflict(lock, site, &other)) {
 		REAL(pthread_mutex_unlock)(m);
-		lock_wait(&delay, &in_the_way, site);
+		lock_wait(&delay, &other, site);
 		monitor_me()->state = MONITOR_BLOCKED;
 		REAL(pthread_mutex_lock)(m);
 		monitor_me()->state = MONITOR_RUNNING;
 	}
 	guard_wait_end(&delay);
-	if (watch.locks && site)	/* others are never in the way */
+	if (watch.locks && site)	/* other sites are in no rule */
 		lock_taken(lock, site);
 }
 

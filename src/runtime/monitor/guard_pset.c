@@ -1,13 +1,13 @@
 /*
- * PSet (Yu, Narayanasamy: ISCA 2009): an access that would immediately follow a site of another
- * thread that it never followed in a passing run is delayed until another one came in between.
- * What "immediately follow" means is in learn/fold/pset.h; both sides count alike.
+ * PSet (Yu and Narayanasamy, ISCA 2009): an access waits if it would immediately follow an access
+ * of another thread whose site it never followed in a passing run. It waits until another access
+ * comes between the two. learn/fold/pset.h defines "immediately follow".
  *
- * Besides, one that was never the first to touch the memory waits for another thread to do so; and a read
- * waits for one that read before and is about to write. The paper rolls back for both.
+ * Two more cases wait, for which the paper rolls back. An access that was never the first to its
+ * memory waits until another thread accessed the memory. An access that never came between two
+ * accesses of another thread waits until that thread has done the second one.
  *
- * Taking a mutex counts as writing to it. There, too, only what would come in between two of another thread waits:
- * until the second one has been.
+ * Taking a mutex counts as a write of the mutex, but only the third case applies to it.
  */
 #include "runtime/monitor/guard.h"
 
@@ -20,8 +20,8 @@ static int read_by(const struct guard_cell *c, uint16_t serial)
 }
 
 /*
- * Has its thread begun what this site never came in between of, and does not rest? `l` is the last access of that
- * thread.
+ * Did the thread of `l` begin a pair of accesses that `site` never came between? A thread in a
+ * blocking call does not finish it soon, so it does not count. `l` is the thread's last access.
  */
 static bool unfinished(const struct guard_cell_access *l, const struct active_site *site)
 {
@@ -33,7 +33,7 @@ static bool unfinished(const struct guard_cell_access *l, const struct active_si
 		__atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED));
 }
 
-/* The one before that it must not follow; NULL: none. */
+/* The access of another thread that `site` must not follow now; NULL: there is none. */
 static const struct guard_cell_access *forbidden_predecessor(const struct guard_cell *c, const struct active_site *site,
 					bool write)
 {
@@ -51,7 +51,7 @@ static const struct guard_cell_access *forbidden_predecessor(const struct guard_
 	}
 	if (!w->site || w->serial == me)
 		return NULL;
-	last = read_by(c, w->serial) < 0;	/* of its thread */
+	last = read_by(c, w->serial) < 0;	/* is the write its thread's last access? */
 	if (last && unfinished(w, site))
 		return w;
 	if (site->flags & RULES_LOCK || rules_follows(w->site, site->number))
@@ -80,10 +80,13 @@ bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site, b
 	if (!(site->flags & (RULES_OPEN | RULES_LATE)))
 		return false;
 	/*
-	 * Who is in a transaction is waited for: it goes on, unless it came before all others. That is also why it
-	 * matters if transactions alone are kept: others would be made to wait for who is out of order itself.
+	 * A thread inside a transaction goes on, because others wait for its end. Only a site
+	 * that is never first waits even there, also with protect=tx: otherwise the others would
+	 * wait for a thread that is itself out of order.
 	 */
-	p = watch.pset && site->flags & RULES_OPEN && !(monitor_me()->epoch & 1) ? forbidden_predecessor(c, site, write) : NULL;
+	p = watch.pset && site->flags & RULES_OPEN && !(monitor_me()->epoch & 1)
+		    ? forbidden_predecessor(c, site, write)
+		    : NULL;
 	if (!p && !(site->flags & RULES_LATE && is_first(c, write)))
 		return false;
 	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,
@@ -116,7 +119,7 @@ void guard_pset_done(struct guard_cell *c, const struct active_site *site, bool 
 		c->read[c->count++] = now;
 		return;
 	}
-	/* Its old site goes, or, without room, the oldest. */
+	/* Removes the thread's earlier read, or the oldest read if there is no room. */
 	for (uint32_t i = own < 0 ? 0 : (uint32_t)own; i + 1 < c->count; i++)
 		c->read[i] = c->read[i + 1];
 	c->read[c->count - 1] = now;

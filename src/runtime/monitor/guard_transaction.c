@@ -1,14 +1,15 @@
 /*
- * LifeTx (Yu, Narayanasamy), its stalling design: an access that conflicts with a transaction
- * under way in another thread waits for its end. Conflicts are found eagerly, by what
- * transactions left in the cells of the memory they touched.
+ * LifeTx (Yu, Narayanasamy), the design that stalls: an access that conflicts with a transaction
+ * under way in another thread waits for the end of that transaction. A transaction leaves an entry
+ * in the cell of each granule that it accesses, where others find it.
  *
- * Two transactions that both read first and write then would block each other: so a read is as
- * good as a write where the transaction writes too, by the rules or because it did before.
+ * Two transactions that both read and then write the same granule would wait for each other. So a
+ * read counts as a write (exclusive) if its transaction also writes, by the rules or because it
+ * once did.
  *
- * The end of a transaction is seen late, at the next cut. Therefore its last site is
- * foretold: one that was always followed by the end of the transaction. After it the transaction
- * ends with the next call of a hook, and is over for others after a short while.
+ * The runtime learns of a transaction's end only at the next cut. So the end is predicted: a site
+ * is a tail if its transaction always ended right after it. After a tail, the transaction ends with
+ * the next hook that checks, and other threads ignore it after TAIL_TICKS.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -16,7 +17,7 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
 
-#define OVER_TICKS 60000u	/* some 20 µs: more than the access itself takes */
+#define TAIL_TICKS 60000u	/* about 20 us: longer than the access itself takes */
 
 enum { TAIL_UNKNOWN, TAIL_YES, TAIL_NO, TAIL_MASK = 3, TAIL_UPGRADES = 4 };
 
@@ -73,7 +74,7 @@ void guard_tx_before_access(const struct active_site *site)
 		guard_tx_end();
 	if (!(site->flags & RULES_IN_TX))
 		return;
-	/* What seemed to be the last access was not. */
+	/* The prediction was wrong: the transaction goes on after that site. */
 	if (monitor_self.tail_site)
 		set_tail(monitor_self.tail_site, TAIL_NO);
 	if (in_tx())
@@ -112,7 +113,7 @@ static bool under_way(const struct guard_cell_tx *t)
 	if (!t->epoch || __atomic_load_n(&of->epoch, __ATOMIC_ACQUIRE) != t->epoch)
 		return false;
 	over = __atomic_load_n(&of->tail_at, __ATOMIC_RELAXED);
-	return !over || sys_ticks() - over < OVER_TICKS;
+	return !over || sys_ticks() - over < TAIL_TICKS;
 }
 
 bool guard_tx_conflict(struct guard_cell *c, bool exclusive, struct guard_conflict *out)
@@ -156,5 +157,6 @@ void guard_tx_done(struct guard_cell *c, const struct active_site *site, bool ex
 		return;
 	}
 	exclusive |= into->slot == me && into->epoch == monitor_me()->epoch && into->exclusive;
-	*into = (struct guard_cell_tx){ site ? site->number : monitor_self.last_site, monitor_me()->epoch, me, exclusive };
+	*into = (struct guard_cell_tx){ site ? site->number : monitor_self.last_site,
+					monitor_me()->epoch, me, exclusive };
 }

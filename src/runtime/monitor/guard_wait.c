@@ -1,8 +1,9 @@
 /*
- * How long to wait, and for whom.
+ * How long guard waits, and for which thread.
  *
- * A thread says whom it waits for before it looks whether it may: of two that would wait for each
- * other at least one sees that. One of them passes, now or when it looks again.
+ * A thread publishes which thread it waits for, and then checks whether that thread can run. If two
+ * threads would wait for each other, at least one of them sees it and goes on, now or when it
+ * checks again.
  */
 #include <linux/futex.h>
 #include <time.h>
@@ -10,14 +11,19 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
 
-#define NAP_NS 100000u		/* then look again who else waits */
-#define LONG_NAP_NS 200000u	/* one that took longer: whoever is waited for may not have had a processor either */
-#define STARVED 5u		/* even so, it takes no more than so many times as long */
-#define VAIN 2u			/* time-outs after which a pair is let pass, unless more delays helped */
+#define NAP_NS 100000u		/* one sleep; afterwards the thread checks again */
+/* a longer sleep counts as this much: the other thread may have had no processor either */
+#define NAP_CHARGE_MAX_NS 200000u
+#define STRETCH_MAX 5u		/* real time of a delay, at most this many times wait_ns */
+/*
+ * time-outs of a pair of sites after which it is not delayed, unless four times as many delays
+ * helped
+ */
+#define TIMEOUTS_ALLOWED 2u
 #define HOPS 64
-#define FREE_NS 250000000u	/* waiting that is always allowed, of all threads; beyond it … */
-#define SHARE 20		/* … one part in so many of the time since the start */
-#define SETTLE_TICKS 60000u	/* some 20 µs */
+#define BUDGET_FREE_NS 250000000u	/* all delays of the process may take this long in any case, */
+#define BUDGET_SHARE 20		/* and one part in this many of the time since its start */
+#define SETTLE_TICKS 60000u	/* about 20 us */
 
 static uint32_t holder_of(uint64_t lock)
 {
@@ -30,8 +36,11 @@ static uint32_t holder_of(uint64_t lock)
 	return MONITOR_ANY_THREAD;
 }
 
-/* Follows who waits for whom to one that runs, and is not us. */
-static bool moves(uint32_t slot)
+/*
+ * Follows the chain of waiting threads from `slot`. True if it ends at a running thread other
+ * than the caller.
+ */
+static bool can_proceed(uint32_t slot)
 {
 	uint32_t me = monitor_self.slot - 1;
 
@@ -57,7 +66,7 @@ static bool moves(uint32_t slot)
 	return false;
 }
 
-static bool anybody_moves(void)
+static bool any_thread_runs(void)
 {
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
@@ -70,18 +79,18 @@ static bool anybody_moves(void)
 	return false;
 }
 
-/* Pairs that meet all the time would slow the program down more than it is worth. */
+/* Conflicts that occur all the time would slow the program down more than they are worth. */
 bool guard_over_budget(uint64_t now)
 {
 	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
 
-	return waited > FREE_NS && waited - FREE_NS > (now - watch.started) / SHARE;
+	return waited > BUDGET_FREE_NS && waited - BUDGET_FREE_NS > (now - watch.started) / BUDGET_SHARE;
 }
 
 static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
 	struct watchlog_record *r = monitor_log_record(c->kind, c->site, site, 0);
-	uint64_t vain;
+	uint64_t timed_out;
 
 	d->began = sys_clock_ns(CLOCK_MONOTONIC);
 	d->record = r;
@@ -91,12 +100,12 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 	r->thread[0] = monitor_self.serial;
 	if ((monitor_self.timed_out_word == c->word && monitor_self.timed_out_value == c->value) || guard_over_budget(d->began))
 		return false;
-	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
-	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
+	timed_out = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
+	return timed_out < TIMEOUTS_ALLOWED || timed_out <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
 }
 
-/* Nothing is said of it as a time-out: it could not help. */
-static void let_pass(struct guard_delay *d)
+/* Not counted as a time-out: the delay could not help. */
+static void give_up_at_once(struct guard_delay *d)
 {
 	d->give_up = true;
 	if (d->record)
@@ -104,9 +113,9 @@ static void let_pass(struct guard_delay *d)
 }
 
 /*
- * Of two that wait for each other, because each has begun what the other one should not come in between of, the one who
- * did more since then has probably done with it, and goes on waiting. The other one sees the same when it looks
- * again, and passes.
+ * Two threads wait for each other if each has begun a pair that the other's access must not split.
+ * The one that did more accesses since then has probably left its pair, and waits. The other one
+ * computes the same when it checks again, and goes on.
  */
 static bool gives_way(const struct guard_conflict *c)
 {
@@ -128,7 +137,7 @@ static bool can_wait(const struct guard_conflict *c)
 {
 	if (watch.log->off)
 		return false;
-	return c->slot == MONITOR_ANY_THREAD ? anybody_moves() : moves(c->slot) || gives_way(c);
+	return c->slot == MONITOR_ANY_THREAD ? any_thread_runs() : can_proceed(c->slot) || gives_way(c);
 }
 
 void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
@@ -138,11 +147,11 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 	uint64_t now, left;
 
 	if (!d->began && !begin(d, c, site)) {
-		let_pass(d);
+		give_up_at_once(d);
 		return;
 	}
 	now = sys_clock_ns(CLOCK_MONOTONIC);
-	if (d->slept_ns >= watch.wait_ns || now - d->began >= STARVED * watch.wait_ns) {
+	if (d->slept_ns >= watch.wait_ns || now - d->began >= STRETCH_MAX * watch.wait_ns) {
 		d->give_up = true;
 		monitor_self.timed_out_word = c->word;
 		monitor_self.timed_out_value = c->value;
@@ -157,7 +166,7 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 	__atomic_store_n(&me->state, MONITOR_DELAYED, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!can_wait(c)) {
-		let_pass(d);
+		give_up_at_once(d);
 	} else {
 		d->settle = !c->waiters;
 		if (c->waiters)
@@ -166,12 +175,12 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		if (c->waiters)
 			__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
 		now = sys_clock_ns(CLOCK_MONOTONIC) - now;
-		d->slept_ns += now < LONG_NAP_NS ? now : LONG_NAP_NS;
+		d->slept_ns += now < NAP_CHARGE_MAX_NS ? now : NAP_CHARGE_MAX_NS;
 	}
 	__atomic_store_n(&me->state, MONITOR_RUNNING, __ATOMIC_SEQ_CST);
 }
 
-/* We see an access just before it is done; give it the time. */
+/* The runtime sees an access just before it is done: gives the other thread time to do it. */
 static void settle(void)
 {
 	uint64_t since = sys_ticks();

@@ -1,5 +1,6 @@
 /*
- * What modes check and guard have in common: threads, what happens to them, noise.
+ * What modes check and guard share: threads and their events. Dispatches accesses to check,
+ * guard and noise.
  */
 #include "runtime/monitor/monitor.h"
 
@@ -13,12 +14,16 @@
 #include "runtime/monitor/check_avio.h"
 #include "runtime/monitor/guard.h"
 
-#define RANGE_CELLS 512u	/* of a long access only the first ones are looked at */
+/* granules per access: of a longer one, only the first are looked at */
+#define RANGE_CELLS 512u
 
 struct watch watch;
 __thread struct monitor_self monitor_self;
 
-/* Values that no shadow word has: each access comes to us. With noise alone or streaks, its own. */
+/*
+ * Gives the thread shadow values that no shadow word has, so that each access calls the runtime.
+ * With noise alone, or with streaks, the thread owns memory by its real shadow value.
+ */
 static void set_shadow(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
@@ -101,7 +106,7 @@ void monitor_thread_exit(void)
 	__atomic_store_n(&me->serial, 0, __ATOMIC_RELEASE);
 }
 
-/* Only this thread is left; nobody waits, nothing is locked. */
+/* In the child of a fork: only the calling thread exists, so no thread waits. */
 void monitor_forked(void)
 {
 	struct monitor_thread *me = monitor_self.slot ? monitor_me() : NULL;
@@ -113,7 +118,10 @@ void monitor_forked(void)
 		me->waiters = 0;
 	watch.unborn = 0;
 	if (me && watch.streaks) {
-		/* The cells begin anew: what was owned has to be seen again. */
+		/*
+		 * The child's cells are empty, but the shadow still has owners: a new serial
+		 * invalidates them.
+		 */
 		me->serial = monitor_self.serial = next_serial();
 		set_shadow();
 	}
@@ -161,7 +169,10 @@ static void make_noise(struct monitor_self *self)
 	sys_call(SYS_nanosleep, &nap, 0, 0);
 }
 
-/* The thread's own memory becomes its own; true: others' too. */
+/*
+ * Claims the granule for the calling thread if no thread has it. Returns true if another thread
+ * has it, too.
+ */
 static bool is_shared(uint64_t addr)
 {
 	uint16_t *s, seen = 0;
@@ -249,7 +260,7 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 		guard_held_remove(object);
 }
 
-/* NULL: no guard. */
+/* Returns NULL if the mode is not guard, or as monitor_begin() does. */
 static struct monitor_self *enter_guard(void)
 {
 	return watch.pset || watch.tx ? monitor_begin() : NULL;
@@ -280,7 +291,7 @@ static bool is_lock(enum trace_kind kind)
 	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE);
 }
 
-/* Blocking calls end a transaction, locks excepted (learn/fold/lifetx.h). */
+/* A blocking call ends the thread's transaction, except for a lock (learn/fold/lifetx.h). */
 void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 {
 	struct monitor_self *self;

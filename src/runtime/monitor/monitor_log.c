@@ -1,6 +1,6 @@
 /*
- * The log: shared memory that the tool reads. Without one it is private, and only says what
- * was in vain too often.
+ * The log of abi/monitor_log.h. Without log= it is private memory, and guard only counts its
+ * time-outs there.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/monitor.h"
 
-#define LOOK 64u	/* records that are looked at for a place of one's own */
+#define PROBES 64u	/* records that are compared before the log counts as full */
 
 struct watchlog *monitor_log_open(const char *path)
 {
@@ -38,7 +38,7 @@ struct watchlog *monitor_log_open(const char *path)
 
 static bool is(const struct watchlog_record *r, enum watchlog_kind kind, const uint32_t *site)
 {
-	/* Pairs with the release in make(). */
+	/* pairs with make() */
 	return __atomic_load_n(&r->kind, __ATOMIC_ACQUIRE) == kind && r->site[0] == site[0] &&
 	       r->site[1] == site[1] && r->site[2] == site[2];
 }
@@ -56,13 +56,16 @@ struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, 
 	uint32_t site[3] = { a, b, c };
 	uint64_t hash = ((a * 31ull + b) * 31 + c) * 7 + kind;
 
-	for (uint32_t i = 0; i < LOOK; i++) {
+	for (uint32_t i = 0; i < PROBES; i++) {
 		struct watchlog_record *r = &watch.log->record[
 			((mix_spread(hash) >> 40) + i) & (WATCHLOG_RECORDS - 1)];
 
 		if (is(r, kind, site))
 			return r;
-		/* Two that make the same one at once get two; the reader adds them up. */
+		/*
+		 * If two threads create the same record at the same time there are two; the tool
+		 * adds them up.
+		 */
 		if (!__atomic_load_n(&r->taken, __ATOMIC_RELAXED) &&
 		    !__atomic_exchange_n(&r->taken, 1, __ATOMIC_ACQ_REL)) {
 			make(r, kind, site);

@@ -1,6 +1,4 @@
-/*
- * What modes check and guard do with the program's events.
- */
+/* Modes check and guard as a row of the table of modes (runtime/core/mode.h). */
 #include "runtime/monitor/monitor.h"
 
 static void on_access(uint64_t addr, uint64_t site)

@@ -1,7 +1,7 @@
 /*
- * Places are kept in a hash of absolute pcs that only grows: readers need no lock. A module
- * that is closed leaves its places behind; if another one takes its address, the worst is
- * an access that is watched for nothing.
+ * Active sites are entries of a hash by absolute pc that only grows, so readers need no lock. A
+ * module that is unloaded leaves its entries behind. If another module takes its addresses, the
+ * worst is an access that is monitored without need.
  */
 #include "runtime/monitor/rules.h"
 
@@ -12,9 +12,10 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 
-#define LOADED 64u		/* modules with rules at a time */
+#define LOADED 64u		/* modules with rules that may be loaded */
 #define FUNCTION_CACHE 4096u	/* a power of two */
-#define FUNCTION_HEAD 64u	/* bytes at most from a function's start to behind its entry hook */
+/* A function's entry hook returns to a pc at most this many bytes behind the function's start. */
+#define FUNCTION_HEAD 64u
 
 static struct {
 	const struct rules_header *header;
@@ -25,9 +26,9 @@ static struct {
 	uint32_t wanted;
 	struct active_site *active;
 	uint64_t mask;
-	uint64_t *offsets;	/* active ones of module m from first[m] on */
+	uint64_t *offsets;	/* of active sites; those of module m begin at first[m] */
 	uint32_t *first, *count;
-	uint8_t *with_writes;	/* of each site */
+	uint8_t *with_writes;	/* by site: rules_tx_writes() */
 	struct {
 		uint64_t base;
 		uint32_t module;
@@ -35,7 +36,7 @@ static struct {
 	uint32_t loaded_count;
 } rules;
 
-/* pc << 16 | flags | 1 << 15: an answer that was found already. */
+/* Direct-mapped cache of answers: pc << 16 | 1 << 15 | flags. 0: free. */
 static uint64_t function_cache[FUNCTION_CACHE] SNARLRT_BIG;
 
 static bool fits(const struct rules_header *h, uint64_t at, uint64_t count, uint64_t size)
@@ -62,7 +63,7 @@ static bool modules_fit(const struct rules_header *h, const struct rules_module 
 	return true;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong with the file. */
 static const char *check(const struct rules_header *h, uint64_t size)
 {
 	const char *start = (const char *)h;
@@ -114,7 +115,7 @@ static bool make_tables(void)
 	return true;
 }
 
-/* The last function of the module at or before the offset, or NULL. */
+/* The last function of the module that begins at or before the offset, or NULL. */
 static const struct rules_function *function_at(uint32_t module, uint64_t offset)
 {
 	const struct rules_module *m = &rules.modules[module];
@@ -226,7 +227,10 @@ int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base)
 	for (uint32_t i = 0; i < rules.loaded_count; i++)
 		if (rules.loaded[i].base == base && rules.loaded[i].module == (uint32_t)m)
 			return m;
-	/* The hash has room for each site twice: mapped elsewhere more often than that, it stays unseen. */
+	/*
+	 * The hash has room for each site twice. Sites of modules that are mapped more often are
+	 * not active.
+	 */
 	if (rules.loaded_count >= LOADED || rules.loaded_count > 2 * rules.header->modules)
 		return -1;
 	for (uint32_t i = 0; i < rules.modules[m].sites; i++) {

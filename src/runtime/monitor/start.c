@@ -1,6 +1,4 @@
-/*
- * How modes check and guard begin, and what they switch on.
- */
+/* Start of modes check and guard: reads the options, loads the rules, makes tables. */
 #include <time.h>
 
 #include "runtime/core/arena.h"
@@ -8,7 +6,7 @@
 #include "runtime/monitor/cell.h"
 #include "runtime/monitor/check_cell.h"
 
-/* Places that matter to what was asked for. */
+/* Flags that make a site active under these options. */
 static uint32_t wanted_flags(void)
 {
 	uint32_t flags = 0;
@@ -29,7 +27,7 @@ static bool load(const struct run_options *o)
 	const char *trouble;
 	long active;
 
-	/* Noise is the same whatever is watched besides. */
+	/* With noise, all sites are active, whatever else is monitored. */
 	watch.active = wanted_flags();
 	active = rules_load(o->rules, watch.noise ? UINT32_MAX : watch.active, &trouble);
 
@@ -40,7 +38,10 @@ static bool load(const struct run_options *o)
 	watch.locks = (watch.pset | watch.tx) && rules_any(RULES_LOCK);
 	watch.log->rules_check = rules_header()->check;
 	watch.tails = arena_pages(rules_header()->sites);
-	/* Nothing to check is no reason to be slow: the rest is switched off all the same. */
+	/*
+	 * Without an active site, check goes on: then the hooks of all sites are switched off,
+	 * and the program is fast.
+	 */
 	return (active > 0 || watch.check) && watch.tails;
 }
 
@@ -56,7 +57,7 @@ bool watch_start(const struct run_options *o)
 	watch.started = sys_clock_ns(CLOCK_MONOTONIC);
 	watch.wait_ns = o->wait * 1000;
 	watch.shift = (uint32_t)o->granularity;
-	/* What is known of owners is known of 8 bytes. */
+	/* The shadow has owners of 8 bytes. */
 	watch.streaks = watch.check && watch.all && !watch.noise && watch.shift == 3;
 	watch.log = monitor_log_open(o->log);
 	watch.threads = arena_pages(MONITOR_THREADS * sizeof(*watch.threads));
