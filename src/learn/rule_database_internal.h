@@ -1,6 +1,4 @@
-/*
- * For store.c and store_load.c alone.
- */
+/* What rule_database.c and rule_database_load.c share. */
 #ifndef LEARN_RULE_DATABASE_INTERNAL_H
 #define LEARN_RULE_DATABASE_INTERNAL_H
 

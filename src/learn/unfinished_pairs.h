@@ -1,6 +1,7 @@
 /*
- * What a thread has begun and not ended yet: P, after which it does I to the same memory, without a call that may block in
- * between. Whoever could come in between, and never did, had better wait for I.
+ * Unfinished pairs: a thread accessed P, and goes on to access I of the same memory without a
+ * blocking call between them. If another thread's access never came between the two, guard lets it
+ * wait for I.
  */
 #ifndef LEARN_UNFINISHED_PAIRS_H
 #define LEARN_UNFINISHED_PAIRS_H
@@ -10,12 +11,13 @@
 struct known;
 
 /*
- * Calls fn(ctx, P, R) for places R that should not come after P of another thread before that has done I, of memory or of
- * locks; maybe more than once. R may also be a read that a write like that comes after: then both would have begun.
+ * Calls fn(ctx, P, R) for sites R that must not follow P of another thread before that thread
+ * did I. P, I and R access memory, or take locks. R may also be a read that leads to a write
+ * like that: else both threads would have begun. fn may be called more than once for a pair.
  */
 void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r), void *ctx);
 
-/* Calls fn(ctx, P, I) for all I that P comes before. */
+/* Calls fn(ctx, P, I) for all pairs, whether or not anything must wait for them. */
 void unfinished_pairs_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i), void *ctx);
 
 #endif
