@@ -15,9 +15,9 @@
 #include "trace/codec/codec.h"
 
 /*
- * What check has to see of the places with an invariant that others could break: these, what
- * may come in between, and every access to the same variable: one that was not seen would make neighbours of two
- * that are none. Variables are what a thread's accesses in a row have in common.
+ * check watches the sites whose invariant another thread could break, the sites that may come
+ * between, and all other accesses to the same variables. If it missed one of those, two accesses
+ * would look like accesses in a row. Sites of local pairs access the same variable.
  */
 static void mark_checked(const struct known *k, uint64_t threshold, uint32_t *marks)
 {
@@ -73,7 +73,7 @@ static void mark_end(void *ctx, uint32_t p, uint32_t i)
 		m->marks[i] |= RULES_SOURCE;
 }
 
-/* Whoever waits for the end has to see it. */
+/* A thread that waits for the second access of a pair must see that access. */
 static void mark_unfinished(const struct known *k, uint32_t *marks)
 {
 	struct marking m = { marks, xcalloc(k->count + 1, 1) };
@@ -89,8 +89,9 @@ static bool is_late(const struct known_pair *p)
 }
 
 /*
- * Who watches such a one has to see all that may come before it. To wait for others who need the lock that one
- * holds would be in vain: then it is where the lock is taken that may be late.
+ * Marks sites that were never first (RULES_LATE), and sites that may come before them, which guard
+ * must see. Accesses that a lock protects are left out: the delayed thread would hold the lock that
+ * the other threads need. There the site that takes the lock may be late instead.
  */
 static void mark_late(const struct known *k, uint32_t *marks)
 {
@@ -126,19 +127,20 @@ uint32_t *compile_marks(const struct known *k, uint64_t threshold)
 	mark_unfinished(k, marks);
 	for (size_t i = 0; i < k->lock_count; i++)
 		if (k->locks[i].how & STORE_CYCLE)
-			marks[k->locks[i].first] |= RULES_SOURCE;	/* who has one of these locks */
+			/* a thread that holds one of these locks */
+			marks[k->locks[i].first] |= RULES_SOURCE;
 	mark_late(k, marks);
 	guard_set_mark(k, marks, NULL);
 	mark_checked(k, threshold, marks);
 	return marks;
 }
 
-/* The rules while they are made. Number 0 of the sites is empty. */
+/* The contents of the rules file under construction. Site 0 is empty. */
 struct rules {
 	const struct known *k;
 	uint64_t threshold;
 	uint32_t *marks;
-	struct guard_set_gate *gates;	/* by site of k */
+	struct guard_set_gate *gates;	/* by site of `k` */
 	bool any_tx;
 	struct rules_module *modules;
 	size_t module_count, module_capacity;
@@ -146,7 +148,7 @@ struct rules {
 	size_t site_count, site_capacity;
 	struct rules_function *functions;
 	size_t function_count, function_capacity;
-	/* (site of k, number here), in the order of k's. */
+	/* (index in k->sites, number in the file), ascending. */
 	struct link {
 		uint32_t known, number;
 	} *links;
@@ -180,7 +182,7 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	return flags | (s->access != LEARN_READ ? RULES_WRITE : 0);
 }
 
-/* A call may read and write, as memcpy does: two sites at one offset, the one that reads first. */
+/* A call such as memcpy reads and writes: two sites at one offset; the reading one comes first. */
 static void add_site(struct rules *r, const struct learnt_address *p)
 {
 	uint32_t module = (uint32_t)r->module_count - 1;
@@ -217,7 +219,7 @@ static int by_known(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The links of a site of k; *count of them. */
+/* The links of a site of `k`, and in *count their number. */
 static const struct link *links_of(const struct rules *r, uint32_t known, size_t *count)
 {
 	size_t low = 0, high = r->link_count;
@@ -241,7 +243,7 @@ static void add_number(struct rules *r, uint32_t number)
 	r->numbers[r->number_count++] = number;
 }
 
-/* Pairs (number of M, number of P), sorted by M. */
+/* An entry P of the predecessor list of M, as numbers in the file. */
 struct follow {
 	uint32_t m, p;
 };
@@ -255,7 +257,7 @@ static int by_m(const void *a, const void *b)
 	return x->p < y->p ? -1 : x->p > y->p;
 }
 
-/* The sets while they are made. */
+/* All predecessor lists under construction. */
 struct sets {
 	const struct rules *r;
 	struct follow *all;
@@ -305,7 +307,7 @@ static void add_sets(struct rules *r)
 			m->before = (uint32_t)r->number_count;
 		m->before_count++;
 		add_number(r, all[i].p);
-		/* Who watches M has to see who came before. */
+		/* To judge an access of M, guard must have seen its predecessor. */
 		if (m->flags & RULES_OPEN && !(all[i].p & RULES_OWN))
 			r->sites[all[i].p & ~RULES_UNFINISHED].flags |= RULES_SOURCE;
 	}
@@ -313,13 +315,15 @@ static void add_sets(struct rules *r)
 }
 
 /*
- * What check --all takes for the access before, where it did not look at that one. Writes are also paired
- * with the write before them (apart.c), so that a read among those before is rather the one.
+ * Sets rules_site.after: the site that check --all assumes for the previous access if it did not
+ * look at that one. Writes also have local pairs with the thread's last write (breakable_pairs.c),
+ * so a site that reads is preferred: it was the direct predecessor.
  */
 static void add_after(struct rules *r)
 {
 	const struct known *k = r->k;
-	uint32_t *usual = xcalloc(k->count + 1, sizeof(*usual));	/* number of a local, plus 1 */
+	/* index of a local pair, plus 1 */
+	uint32_t *usual = xcalloc(k->count + 1, sizeof(*usual));
 
 	for (uint32_t n = 0; n < k->local_count; n++) {
 		const struct learnt_local *new = &k->locals[n];

@@ -1,6 +1,6 @@
 /*
- * An order that a guard waited for without effect was never met in testing, and does no harm, or
- * the run would not be called a good one. It becomes a known order.
+ * An order that guard delayed without effect is one that testing never had. The user says that
+ * the run was good, so the order is harmless, and becomes one that passing runs had.
  */
 #include "learn/guard_feedback.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "BUILD+0xOFFSET" */
+/* Splits "BUILD+0xOFFSET" into build and offset. */
 static bool split_key(char *key, uint64_t *offset)
 {
 	char *plus = strchr(key, '+'), *end;
@@ -21,7 +21,7 @@ static bool split_key(char *key, uint64_t *offset)
 	return end > plus + 1 && !*end;
 }
 
-/* Takes an order if all of its delays timed out. */
+/* Adds the order of a line if all of its delays timed out. */
 static int take_line(struct store *store, char *line, struct guard_feedback *sum, struct err *err)
 {
 	struct store_news news = { 0 };

@@ -10,11 +10,18 @@ struct guard_set {
 	const struct known *k;
 	uint32_t *marks;
 	struct map orders;	/* P << 32 | I, to enum lifetx_torn */
-	struct map bad;		/* likewise: P and I that may be torn apart */
-	/* Pairs that meet by their first site, and by their second: first[s] … first[s + 1] in the lists. */
+	struct map bad;		/* P << 32 | I that another thread can interrupt harmfully */
+	/*
+	 * Conflicting pairs by first and by second site. Those of site s begin at
+	 * first_after[s] in `after`, and at first_before[s] in `before`.
+	 */
 	uint32_t *first_after, *first_before;
 	const struct known_pair **after, **before;
-	uint32_t *variable;	/* of a site: another one that touches the same memory; itself: the root */
+	/*
+	 * Union-find: of a site, another site that accesses the same memory. Roots point at
+	 * themselves.
+	 */
+	uint32_t *variable;
 };
 
 static uint64_t key_of(uint32_t p, uint32_t i)
@@ -22,7 +29,7 @@ static uint64_t key_of(uint32_t p, uint32_t i)
 	return (uint64_t)p << 32 | i;
 }
 
-/* Sites that met in some memory have the same one: variables, as far as they matter here. */
+/* The variable of a site: the root of all sites that accessed the same memory. */
 static uint32_t variable_of(struct guard_set *set, uint32_t site)
 {
 	while (set->variable[site] != site)
@@ -30,7 +37,10 @@ static uint32_t variable_of(struct guard_set *set, uint32_t site)
 	return site;
 }
 
-/* Lists of neighbours: of `forward` those that may come after a site. */
+/*
+ * Fills a list of conflicting pairs for each site: with `forward`, those in which the site comes
+ * first.
+ */
 static void list(const struct known *k, bool forward, uint32_t **first, const struct known_pair ***items)
 {
 	uint32_t *at = xcalloc(k->count + 2, sizeof(*at));
@@ -68,7 +78,7 @@ static void guard_set_open(struct guard_set *set, const struct known *k, uint32_
 		if (k->pairs[i].how & STORE_CONFLICT)
 			set->variable[variable_of(set, k->pairs[i].first)] = variable_of(set, k->pairs[i].second);
 	for (size_t i = 0; i < k->order_count; i++)
-		/* A cut that came since: they are not in one transaction any more. */
+		/* A new cut lies between the two, so they are not in one transaction any more. */
 		if (!(k->sites[k->orders[i].second].cuts & LIFETX_BEFORE))
 			*map_put(&set->orders, key_of(k->orders[i].first, k->orders[i].second), NULL) = k->orders[i].how;
 }
@@ -89,9 +99,9 @@ static bool comes_before(const struct guard_set *set, uint32_t p, uint32_t i)
 	return map_find(&set->orders, key_of(p, i)) != NULL;
 }
 
-/* Numbers of gates while they are given: each variable of one leads to the first of its gate. */
+/* Union-find of variables that share a gate. */
 struct gating {
-	uint32_t *group;	/* by root of a variable, plus 1; 0: no gate */
+	uint32_t *group;	/* by variable: its parent, plus 1; 0: no gate */
 };
 
 static uint32_t group_of(const struct gating *g, uint32_t variable)
@@ -108,13 +118,13 @@ static void join(struct gating *g, uint32_t a, uint32_t b)
 	g->group[group_of(g, a)] = group_of(g, b) + 1;
 }
 
-/* P, then R; R', then I. Can one of them come in between? */
+/* `out` is (P, R), `in` is (R', I). Can the locks let R or R' come between P and I? */
 static bool may_interrupt(const struct known_pair *out, const struct known_pair *in, unsigned torn)
 {
 	return out->how & STORE_RACE || in->how & STORE_RACE || torn;
 }
 
-/* All of P and I: the accesses of others that close the circle. */
+/* Looks at all R and R' that close a cycle with P and I. */
 static void judge(struct guard_set *set, struct gating *g, uint32_t p, uint32_t i, unsigned torn)
 {
 	for (uint32_t a = set->first_after[p]; a < set->first_after[p + 1]; a++)
@@ -135,7 +145,10 @@ static void judge(struct guard_set *set, struct gating *g, uint32_t p, uint32_t 
 		}
 }
 
-/* A function holds one if both ends of a pair are its members, which are listed function by function. */
+/*
+ * A function holds a transaction of the guard set if both sites of a pair are its members.
+ * Members are sorted by function.
+ */
 static void mark_holders(struct guard_set *set)
 {
 	const struct known *k = set->k;
@@ -169,7 +182,7 @@ static void number_gates(struct guard_set *set, const struct gating *g, struct g
 	free(number);
 }
 
-/* Places that take locks in a circle share a gate, and are transactions of their own. */
+/* Sites that take locks in a cycle share a gate, and make a transaction of their own. */
 static void mark_cycles(struct guard_set *set, struct gating *g)
 {
 	for (size_t i = 0; i < set->k->lock_count; i++) {
@@ -184,7 +197,7 @@ static void mark_cycles(struct guard_set *set, struct gating *g)
 	}
 }
 
-/* The gate is to be passed before the lock is taken. */
+/* A thread must pass the gate before it takes the lock of the access. */
 static void move_gates(const struct guard_set *set, struct guard_set_gate *gates)
 {
 	for (size_t i = 0; i < set->k->lock_count; i++) {
@@ -198,8 +211,8 @@ static void move_gates(const struct guard_set *set, struct guard_set_gate *gates
 }
 
 /*
- * So is a cut. Whoever left the gate under the lock, and came back to it, might find another one there who waits
- * for the lock.
+ * A cut moves to where the lock is taken, too. Otherwise a thread could leave the gate while it
+ * holds the lock, come back, and find a thread inside that waits for the lock.
  */
 static void move_cuts(const struct guard_set *set, struct guard_set_gate *gates)
 {

@@ -34,11 +34,12 @@ void learner_close(struct learner *l)
 	*l = (struct learner){ 0 };
 }
 
-/* Where the pcs of a trace are. */
+/* Resolves the pcs of a trace. */
 struct naming {
 	struct reader *reader;
 	struct analysis_context ctx;
-	struct names *names;	/* made when they are needed: reading debug information takes time */
+	/* made at first use, because reading debug information takes time */
+	struct names *names;
 };
 
 static void naming_free(struct naming *n)
@@ -89,7 +90,7 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 		buf_add_text(&key, frame->function);	/* a label of a text trace */
 	else
 		symbol_key(frame, m ? m->path : NULL, place.offset, &key);
-	/* What is inlined into several functions, or several times, is as many places. */
+	/* A function inlined at several calls makes several sites. */
 	for (const struct symbol_frame *f = frame + 1; f < frames + count; f++) {
 		buf_add_text(&key, " in ");
 		symbol_key(f, NULL, 0, &key);
@@ -118,7 +119,7 @@ static int find_site(struct learner *l, struct naming *n, const struct learn_sit
 
 	hex(m, build, sizeof(build));
 	if (!*build) {
-		/* The same address may be another place the next time. */
+		/* Without a build-id, the same address may be another site in the next run. */
 		out->id = look_up(l, n, site, m, build, &out->cuts, err);
 		return out->id < 0 ? -1 : 0;
 	}
@@ -149,7 +150,10 @@ int learner_sites(struct learner *l, const struct training_run *run, struct read
 	return result;
 }
 
-/* Those of earlier times, unless the program, which comes first, is the same: not every run comes to each library. */
+/*
+ * Forgets the builds of earlier runs, unless the program has the same build-id as before: a
+ * library may be missing only because this run did not load it. The program is the first module.
+ */
 static int forget_builds(struct learner *l, const struct reader *trace, struct err *err)
 {
 	const struct reader_info *info = reader_info(trace);
@@ -165,7 +169,7 @@ static int forget_builds(struct learner *l, const struct reader *trace, struct e
 	return store_forget_builds(l->store, l->program, err);
 }
 
-/* Of the modules that the sites are in. */
+/* Notes the builds of the modules that sites are in. */
 static int note_builds(struct learner *l, const struct training_run *run, const struct reader *trace,
 		       struct err *err)
 {
@@ -187,7 +191,10 @@ static int note_builds(struct learner *l, const struct training_run *run, const 
 	return 0;
 }
 
-/* A run that makes new cuts is looked at again, with these: what is one transaction is known then. */
+/*
+ * If a run makes new cuts, reads it again with these, because they change what is one
+ * transaction.
+ */
 static int transactions(struct learner *l, struct reader *trace, struct training_run *run, uint8_t *cuts,
 			struct err *err)
 {
@@ -212,7 +219,7 @@ static void look_up_again(struct learner *l)
 	l->count = 0;
 }
 
-/* All of it; within a transaction of the store. */
+/* Adds everything that a passing run taught; within a transaction of the database. */
 static int learn(struct learner *l, struct learner_reading *r, const struct learner_site *at, const char *how,
 		 struct store_news *news, struct err *err)
 {
@@ -272,7 +279,10 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 		if (result < 0)
 			store_rollback(l->store);
 	}
-	/* Numbers that were made are not there any more; or there are new cuts. */
+	/*
+	 * After an error the cached numbers are not in the database; after new cuts the cached
+	 * cuts are out of date.
+	 */
 	if (result < 0 || news->cuts)
 		look_up_again(l);
 	l->lost += r->training.lost;

@@ -1,15 +1,18 @@
 #include "learn/learner_write.h"
 
-/* Several places of a build may be one in the sources: each number counts once for a run. */
+/*
+ * What one run adds, by numbers of the database. Several sites of a build may be one in the
+ * source, and count only once per run.
+ */
 struct sums {
-	struct map sites;	/* id to 1: met, 2: its invariant was broken */
+	struct map sites;	/* number to 1: reached; 3: its invariant was broken, too */
 	struct map pairs;	/* P << 32 | M to enum store_pair_kind */
-	struct map locals;	/* p << 32 | i to 1, 3: breakable */
+	struct map locals;	/* p << 32 | i to 1; 3: breakable */
 	struct map between;
 	struct map members;
-	struct map locks;	/* two sites, to enum store_lock_pair */
+	struct map locks;	/* two sites to enum store_lock_pair */
 	struct map unblocked;	/* P << 32 | I */
-	struct map visits;	/* P << 32 | R to 1: it may come before I, 2: it did */
+	struct map visits;	/* P << 32 | R to bits 1: may come before I, 2: did */
 	struct map orders;	/* P << 32 | I to enum lifetx_torn */
 };
 
@@ -66,7 +69,7 @@ static void sum_up(struct sums *s, const struct training_run *run, const struct 
 struct writing {
 	struct learner *l;
 	struct store_news *news;
-	bool sure;		/* of the order of accesses */
+	bool sure;		/* the order of accesses is exact */
 	int result;
 	struct err *err;
 };
@@ -160,7 +163,10 @@ static void write_order(void *ctx, uint64_t key, uint64_t torn)
 					(unsigned)torn, w->news, w->err);
 }
 
-/* With new cuts, what earlier runs had in one transaction may be in two: this run tells. */
+/*
+ * After new cuts, sites that earlier runs had in one transaction may be in two: only this run's
+ * orders count.
+ */
 static int forget_orders(struct learner *l, const struct learn_pairs *conflicts, const struct learner_site *stored,
 			 struct err *err)
 {
@@ -181,8 +187,8 @@ static int forget_orders(struct learner *l, const struct learn_pairs *conflicts,
 }
 
 /*
- * One run that was interrupted there may have passed by luck; and the order of racing accesses in a parallel run
- * is not quite exact: it must happen twice.
+ * A cut counts only if two runs find it: a run that was interrupted there may have passed by luck,
+ * and the order of racing accesses in a parallel run is not quite exact.
  */
 static int write_cuts(struct learner *l, const struct training_run *run, const struct learner_site *stored,
 		      struct store_news *news, struct err *err)

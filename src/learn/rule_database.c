@@ -1,5 +1,6 @@
 /*
- * The SQL, prepared once; store_load.c reads.
+ * Schema and statements of the rule database, and the functions that write it.
+ * rule_database_load.c reads it.
  */
 #include "learn/rule_database_internal.h"
 
@@ -59,7 +60,10 @@ static const char *const texts[STATEMENTS] = {
 		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
 	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected, meet) VALUES (?1, ?2, ?3, ?4, 0) ON CONFLICT DO UPDATE"
 		    " SET seen = seen + ?3, expected = expected + ?4 RETURNING seen, expected",
-	/* What is doubtful (?4) is remembered in the next bit, and counts if that is there. */
+	/*
+	 * A bit that is not sure (?4) is stored as the next higher bit. If that was set before,
+	 * the bit itself is.
+	 */
 	[MEET] = "UPDATE follows SET meet = meet | ?3 | (meet >> 1 & ?4) | (?4 << 1) WHERE p = ?1 AND m = ?2"
 		 " AND meet | ?3 | (meet >> 1 & ?4) | (?4 << 1) != meet RETURNING 1",
 	[LOCAL] = "INSERT INTO local (p, i, runs, breakable) VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE"
@@ -114,7 +118,10 @@ static const char *const texts[STATEMENTS] = {
 	[RUNS] = "SELECT sites, broken, pairs, expected, cuts, input, how FROM run WHERE program = ?1 ORDER BY id",
 };
 
-/* Of the other database, by the names of things; numbers differ. */
+/*
+ * Adds the database `other`. Rows are matched by names, since the numbers of programs and sites
+ * differ.
+ */
 static const char merging[] =
 	"INSERT INTO program (name) SELECT name FROM other.program WHERE true ON CONFLICT DO NOTHING;"
 	"CREATE TEMP TABLE programs AS SELECT o.id AS old, p.id AS new FROM other.program o"
@@ -294,7 +301,7 @@ int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pat
 	return 0;
 }
 
-/* Some are new if the statement gives a row. */
+/* Runs a statement that returns a row if it changed anything, and counts that. */
 static int add_others(struct store *s, enum statement which, struct store_news *news, struct err *err)
 {
 	int64_t changed;

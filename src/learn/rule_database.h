@@ -8,19 +8,19 @@
  * Example: a passing run of two threads that call deposit() one after the other, without a lock.
  * Line 1 reads `balance`, line 2 writes it. Tables whose rows do not matter here are left out:
  *
- * 	site     (1, 'deposit', function) (2, 'deposit+1', read) (3, 'deposit+2', write)
- * 	         runs 1, broken 0 for sites 2 and 3: one passing run reached them, none broke them
+ * 	site     1: deposit(); 2: its line 1, a read; 3: its line 2, a write. 2 and 3 have
+ * 	         runs 1, broken 0: one passing run reached them, none broke them
  * 	follows  m p  seen expected meet      meet 12 = STORE_CONFLICT | STORE_RACE
  * 	         2 3     1        1   12      the second read came after the first write
  * 	         3 2     0        1   12      a write may come after a read of the other thread,
  * 	         3 3     0        1   12      or after its write, but never did: site 3 is open
- * 	local    p 2, i 3, runs 1, breakable 1   the two are accesses in a row; others may break them
+ * 	local    p 2, i 3, runs 1, breakable 1   two accesses in a row; others may break them
  * 	between  i 3, r 2 and i 3, r 3           by a read or write of the other thread
  * 	near     p 2, i 3, runs 1                no call that blocks lies between them
  * 	visit    p 2, r 2, may 1, inside 0       a read may come after p and before i, but did not;
  * 	         p 2, r 3, may 1, inside 0       nor did a write
  * 	member   (function 1, site 2) (function 1, site 3)   one transaction of deposit()
- * 	sequence p 2, i 3, torn 0                in it, 2 came before 3; no lock changed between them
+ * 	sequence p 2, i 3, torn 0                in it 2 came before 3; no lock changed between
  * 	run      sites 2, broken 0, pairs 1, expected 3, cuts 0   counts of what was new
  */
 #ifndef LEARN_RULE_DATABASE_H

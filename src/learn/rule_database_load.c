@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-/* The program's number, and its name in k->program. */
+/* Returns the program's number, and its name in k->program. */
 static int64_t choose(struct db *d, const char *wanted, struct known *k, struct err *err)
 {
 	struct buf names = { 0 };
@@ -58,7 +58,7 @@ static int load_sites(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-/* False: a site of another program. */
+/* false: the site belongs to another program. */
 static bool site_at(struct db *d, const struct known *k, enum statement which, int column, uint32_t *out)
 {
 	const uint64_t *at = map_find(&k->at, (uint64_t)db_number(d, which, column));
@@ -84,7 +84,7 @@ static int load_addresses(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-/* A list of pairs of sites that were counted. */
+/* Loads pairs of sites that are stored with numbers of runs. */
 static int load_pairs(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
 		      size_t *count, size_t *capacity, struct err *err)
 {
@@ -119,7 +119,7 @@ static int load_locals(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-/* … that were not. */
+/* Loads pairs of sites that are stored with flags, or with nothing. */
 static int load_flagged_pairs(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
 			size_t *count, size_t *capacity, struct err *err)
 {

@@ -17,7 +17,10 @@ static bool is_plain(const struct event *ev)
 	return trace_roles(ev->kind) & ROLE_PLAIN;
 }
 
-/* Ends a transaction: a call that may wait for another thread or the world, or the thread's end. Locks do not. */
+/*
+ * Does the event end a transaction? A call that may wait for another thread or the outside, or
+ * the thread's end. Locks do not.
+ */
 static bool blocks(const struct event *ev)
 {
 	return trace_roles(ev->kind) & ROLE_BLOCKS || ev->kind == TRACE_THREAD_EXIT;
@@ -28,7 +31,7 @@ unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, u
 	struct iroot_step steps[TRACE_STEPS];
 	unsigned count;
 
-	/* Nearly all are: the short way. */
+	/* Plain accesses are most of all events: a short cut. */
 	if (is_plain(ev)) {
 		bool write = trace_roles(ev->kind) & ROLE_WRITE;
 
@@ -52,7 +55,7 @@ unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, u
 	return count;
 }
 
-/* The prediction of idiom 1, where the two are not in a fixed order. */
+/* Adds the predicted iRoots of idiom 1 whose sites have no fixed order. */
 static void add_expected(struct training_run *run, struct iroot_profile *p, const struct unordered *u)
 {
 	struct iroot_profile_stats stats;
@@ -78,7 +81,10 @@ static void add_expected(struct training_run *run, struct iroot_profile *p, cons
 	run->lost += stats.lost;
 }
 
-/* What to expect of other runs, while it is found out. In a probe, what is not for `apart` is NULL. */
+/*
+ * The folds that say what other runs may do. In a probe, all but those that `breakable` needs
+ * are NULL.
+ */
 struct prediction {
 	void *memory;
 	struct iroot_profile *profile;
@@ -100,14 +106,14 @@ static void prediction_open(struct prediction *e, struct training_run *run, cons
 		return;
 	run->interleaved = interleaved_new(granularity);
 	e->memory = xcalloc(1, IROOT_MEMORY);
-	/* Of two events of a thread none is near enough: only idiom 1 is wanted. */
+	/* Window 0: iRoots of idioms 2 to 6 need two events of a thread, which are not wanted. */
 	e->profile = iroot_profile_init(e->memory, IROOT_MEMORY, 0);
 	e->unordered = unordered_new(e->ctx.locks);
 	e->lock_pred = lock_pred_new();
 	e->cancellation = cancellation_new();
 }
 
-/* Which places may follow which. */
+/* Feeds the folds that tell which sites may follow which. */
 static void predict_orders(struct prediction *e, struct training_run *run, const struct event *ev,
 			    const struct learn_step *own, unsigned own_count, const struct view *view)
 {
@@ -149,7 +155,10 @@ static void prediction_close(struct prediction *e)
 	free(e->memory);
 }
 
-/* Controlled runs do not tell of memory's first accesses, those before another thread comes: so not who was first. */
+/*
+ * A controlled run does not record the accesses to memory before a second thread comes, so it
+ * cannot tell which site was first.
+ */
 static void take(struct training_run *run, struct prediction *e, const struct reader *trace)
 {
 	unsigned how = reader_info(trace)->header->flags & (TRACE_TOTAL_ORDER | TRACE_UNFILTERED);
@@ -178,7 +187,7 @@ static void read_event(struct training_run *run, struct prediction *e, const str
 		prediction_event(e, run, ev, steps, count);
 }
 
-/* What was at rest has no past. */
+/* Accesses during a rest are unknown, so earlier ones must not be compared with later ones. */
 static void forget_line(struct training_run *run, struct prediction *e, uint64_t addr)
 {
 	struct learn_step fresh = { .op = IROOT_OP_FRESH, .addr = addr & ~(uint64_t)(SAMPLE_LINE - 1), .size = SAMPLE_LINE };
@@ -267,7 +276,7 @@ static void transaction_step(struct training_run *run, const struct learn_step *
 		lock_sites_step(run->lock_sites, s, lifetx_function(run->lifetx, s->thread));
 }
 
-/* Whether or not its memory is looked at, cuts and what comes after what are about all accesses. */
+/* Cuts and orders concern every access, so the step is taken even if its memory is not. */
 static void transaction_sampled(struct training_run *run, struct sample *sample, const struct learn_step *step)
 {
 	uint64_t addr = step->addr, end = step->addr + step->size;

@@ -6,25 +6,26 @@
 #include "learn/rule_database.h"
 
 #define LEAST 2u
-#define RARE 8u		/* less than one run in so many */
+#define RARE 8u		/* a visit in less than one of this many runs is not usual */
 
 struct site_pair {
 	uint32_t first, second;
 };
 
 struct site_pairs {
-	struct site_pair *items;	/* by `second` */
+	struct site_pair *items;	/* ascending by `second` */
 	size_t count;
-	struct map at;		/* second to the first of them, plus 1 */
+	struct map at;		/* `second` to index of its first pair, plus 1 */
 };
 
 struct unfinished {
 	const struct known *k;
 	struct site_pairs unblocked;	/* (P, I) */
-	struct site_pairs next;	/* the same, by P */
-	struct map runs;	/* of P: how many went on to an I */
-	struct map usual;	/* P << 32 | R that comes in between */
-	struct map conflict;	/* likewise, that touched the same bytes, not only the same cell */
+	struct site_pairs next;	/* (I, P) of the same pairs */
+	struct map runs;	/* P to the number of runs that went on to an I */
+	struct map usual;	/* P << 32 | R: R often comes between P and I */
+	/* P << 32 | R: the two accessed the same bytes, not only the same cell */
+	struct map conflict;
 	struct learn_pairs found;
 };
 
@@ -50,7 +51,7 @@ static void sort(struct site_pairs *c)
 		*map_put(&c->at, c->items[i].second, NULL) = i + 1;
 }
 
-/* Those of `second`; *count of them. */
+/* Returns the pairs with this `second`, and in *count their number. */
 static const struct site_pair *find(const struct site_pairs *c, uint32_t second, size_t *count)
 {
 	const uint64_t *at = map_find(&c->at, second);
@@ -66,7 +67,10 @@ static uint64_t key_of(uint32_t p, uint32_t r)
 	return (uint64_t)p << 32 | r;
 }
 
-/* What hardly ever comes in between may have been wrong, and luck that it did no harm; to wait costs little then. */
+/*
+ * A rare visit may have been an error that did no harm by luck. To wait for it costs little,
+ * because it is rare.
+ */
 static bool is_usual(const struct unfinished *u, const struct known_pair *visit)
 {
 	const uint64_t *runs = map_find(&u->runs, visit->first);
@@ -114,7 +118,10 @@ static void judge(struct unfinished *u, uint32_t p, uint32_t r)
 		learn_pairs_add(&u->found, p, r);
 }
 
-/* Reads that lead to such a write: with them both threads would have begun. The list grows by them. */
+/*
+ * A read that leads to such a write must wait, too, or both threads would have begun. The list
+ * grows while it is read.
+ */
 static void judge_reads(struct unfinished *u)
 {
 	for (size_t n = 0; n < u->found.count; n++) {
@@ -131,7 +138,7 @@ static void judge_reads(struct unfinished *u)
 	}
 }
 
-/* R and P, or what comes after it. */
+/* Do R and P access the same bytes, or R and an access that follows P? */
 static bool conflicts(const struct unfinished *u, uint32_t p, uint32_t r)
 {
 	size_t count;
@@ -153,7 +160,10 @@ static void judge_memory(struct unfinished *u, enum learn_access access)
 	}
 }
 
-/* At a lock whoever may come right after P will do: I may have been ordered in all the runs where R came late. */
+/*
+ * At a lock, R need only be able to follow P directly: in all runs where R came later, other
+ * things may have ordered it after I.
+ */
 static void judge_locks(struct unfinished *u)
 {
 	for (size_t i = 0; i < u->k->pair_count; i++) {

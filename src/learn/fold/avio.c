@@ -6,14 +6,16 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* A thread's last_remote_write access to a cell, and its last_remote_write write; what others did since. */
+/* What one thread did to a cell, and what other threads did since. */
 struct local {
 	uint32_t thread, site;
 	bool write;
-	bool first_remote_reads;	/* the first_remote remote one */
-	uint32_t last_write;		/* site of the last_remote_write write; 0: none */
-	uint32_t first_remote;		/* site of the first_remote remote access since that; 0: none */
-	uint32_t last_remote_write;		/* site of the last_remote_write remote write since the last_remote_write access; 0: none */
+	bool first_remote_reads;	/* is `first_remote` a read? */
+	uint32_t last_write;		/* site of its last write; 0: none */
+	/* site of the first access of another thread since that write; 0: none */
+	uint32_t first_remote;
+	/* site of the last write of another thread since its last access; 0: none */
+	uint32_t last_remote_write;
 	uint32_t first_remote_thread, last_remote_thread;
 	uint64_t at, last_write_at, first_remote_at, last_remote_at;
 };
@@ -27,7 +29,7 @@ struct avio {
 	struct cells cells;
 	struct avio_triple *triples;
 	size_t count, capacity;
-	struct map by_sites;	/* hash of these to number, plus 1 */
+	struct map by_sites;	/* hash of p, r, i and pattern to index in `triples`, plus 1 */
 };
 
 const char *avio_pattern_name(enum avio_pattern pattern)
@@ -68,7 +70,7 @@ static void add(struct avio *a, const struct avio_triple *t)
 	uint64_t hash = hash_add(hash_add(hash_spread(t->p), t->r), t->i) * 4 + t->pattern;
 	uint64_t *number;
 
-	/* Two different ones that collide are told apart by looking on. */
+	/* Different triples with the same hash are at the next free keys. */
 	while (*(number = map_put(&a->by_sites, hash, NULL))) {
 		struct avio_triple *old = &a->triples[*number - 1];
 
@@ -107,14 +109,14 @@ static void judge(struct avio *a, const struct local *p, const struct learn_step
 	}
 }
 
-/* The thread's access becomes its last_remote_write one; what others did is over, but for its last_remote_write write. */
+/* The access becomes the thread's last one. Only its last write and what followed that are kept. */
 static void note_local(struct local *local, const struct learn_step *s)
 {
 	local->thread = s->thread;
 	local->site = s->site;
 	local->write = s->op == IROOT_OP_WRITE;
 	local->at = s->at;
-	/* What it reads now is not its local: the write was over before. */
+	/* Another thread overwrote its value, so its last write cannot begin a WRW any more. */
 	if (local->last_remote_write)
 		local->last_write = 0;
 	local->last_remote_write = 0;

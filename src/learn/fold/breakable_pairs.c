@@ -5,34 +5,42 @@
 
 #include "base/mem.h"
 
-#define CELL_MOST 256u			/* different accesses, or pairs, of a cell */
-#define CLOCK_BYTES (256u << 20)	/* for clocks of first accesses */
+/* different accesses per cell, and pairs per cell: bounds time and memory */
+#define CELL_MOST 256u
+#define CLOCK_BYTES (256u << 20)	/* memory for copies of vector clocks */
 
-/* The last one of a thread at a site: who is after it is after all of them. */
+/*
+ * The last access of a thread at a site. An access that is ordered after it is ordered after all
+ * earlier ones.
+ */
 struct visit {
 	uint32_t thread, site;
-	uint32_t locks;		/* that it held each time */
+	uint32_t locks;		/* held at all of its accesses */
 	bool write;
 	uint64_t epoch;
 };
 
 struct pair {
 	uint32_t thread, p, i;
-	uint32_t number;	/* in apart.pairs */
+	uint32_t number;	/* index in breakable.pairs */
 	uint32_t locks;		/* held from p to i, each time */
 	bool p_write, i_write;
-	bool near;		/* no more than locks in between */
+	bool near;		/* at most locks lie between p and i */
 	uint64_t epoch;		/* of the last i */
 };
 
 struct own {
 	uint32_t site;		/* 0: none */
-	uint32_t clock;		/* number in clocks; 0: not known, nothing is before it */
+	/* index in breakable.clocks; 0: not known, so no access counts as ordered before it */
+	uint32_t clock;
 	bool write;
-	uint64_t index;		/* of its event */
+	uint64_t index;		/* number of the event in its thread */
 };
 
-/* A thread's last access, and its last write, which WRW is about (learn/fold/avio.h). */
+/*
+ * A thread's last access to the cell, and its last write, where a WRW begins
+ * (learn/fold/avio.h).
+ */
 struct owner {
 	uint32_t thread;
 	struct own last, wrote;
@@ -45,13 +53,14 @@ struct cell {
 	size_t pair_count, pair_capacity;
 	struct owner *owners;
 	size_t owner_count, owner_capacity;
-	bool full;		/* some were not remembered */
+	bool full;		/* some accesses or pairs were dropped */
 };
 
-/* What a thread's accesses have in common until it synchronises. */
+/* What a thread's accesses share until it synchronises. */
 struct thread {
 	uint32_t clock;
-	uint32_t lockset, locks;	/* as the view has it, and by the locks alone */
+	/* the lockset of the view; the same locks without the times at which they were taken */
+	uint32_t lockset, locks;
 };
 
 struct breakable {
@@ -62,10 +71,10 @@ struct breakable {
 	struct vclock *clocks;
 	size_t clock_count, clock_capacity, clock_bytes;
 	struct learn_pairs pairs, between, breakable, visits;
-	struct map numbers;	/* of pairs: p << 32 | i to the place in the list, plus 1 */
-	struct learn_pairs near;	/* of these, those without more than locks in between */
-	struct learn_pairs candidates;	/* (r, number of a pair): r may come between */
-	uint8_t *writes;	/* by site */
+	struct map numbers;	/* p << 32 | i to index in `pairs`, plus 1 */
+	struct learn_pairs near;	/* of `pairs`, those with at most locks in between */
+	struct learn_pairs candidates;	/* (r, index in `pairs`): r may come between */
+	uint8_t *writes;	/* by site: does it write? */
 	size_t site_count;
 };
 
@@ -127,7 +136,7 @@ static uint32_t clock_of(struct breakable *a, const struct thread *t, const stru
 	return (uint32_t)a->clock_count++;
 }
 
-/* The locks of the view that were taken before the thread's event `index`, without their history. */
+/* The locks of the view that were taken before the thread's event `index`, without times. */
 static uint32_t locks_since(struct breakable *a, const struct view *view, uint64_t index)
 {
 	uint32_t set = LOCKS_NONE;
@@ -170,7 +179,7 @@ static void add_breaker(struct breakable *a, const struct pair *pair, uint32_t r
 		learn_pairs_add(&a->visits, pair->p, r);
 }
 
-/* A new pair candidates what others did before. */
+/* Compares a new pair with earlier accesses of other threads. */
 static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair, const struct own *p)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -182,7 +191,7 @@ static void pair_against_visits(struct breakable *a, struct cell *c, const struc
 	}
 }
 
-/* Those in both; as a read lock if one of them has it so. */
+/* The locks in both sets; read locks if either set has them as such. */
 static uint32_t common(struct breakable *a, uint32_t x, uint32_t y)
 {
 	uint32_t set = LOCKS_NONE;
@@ -298,8 +307,9 @@ static void access_cell(struct breakable *a, struct cell *c, const struct visit 
 	if (owner->last.site)
 		add_pair(a, c, &owner->last, now, view, near);
 	/*
-	 * With locks of its own, two writes far apart are taken for one matter only if one of these
-	 * is held all the time: else each update of a variable would be watched together with the next.
+	 * If the write holds locks, a WRW pair counts only if one of these is held all the time.
+	 * Otherwise each update of a variable under a lock would be watched together with the
+	 * next update.
 	 */
 	if (now->write && owner->wrote.site && !owner->last.write &&
 	    (now->locks == LOCKS_NONE || locks_since(a, view, owner->wrote.index) != LOCKS_NONE))
@@ -336,7 +346,7 @@ void breakable_finish(struct breakable *a)
 		next[i + 1] = first[a->near.items[i].first];
 		first[a->near.items[i].first] = i + 1;
 	}
-	/* The list grows by what follows. */
+	/* The loop appends to this list: an access that follows a candidate is a candidate, too. */
 	for (size_t i = 0; i < a->candidates.count; i++) {
 		struct learn_pair candidate = a->candidates.items[i];
 		const struct learn_pair *pair = &a->pairs.items[candidate.second];

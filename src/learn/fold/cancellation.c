@@ -6,10 +6,10 @@
 #include "base/mem.h"
 
 struct thread {
-	uint32_t by;		/* the site that cancelled it, or 0 */
-	bool left;		/* … the call it was in, and ends */
+	uint32_t by;		/* site that cancelled the thread, or 0 */
+	bool left;		/* the thread left a blocking call because of that */
 	bool went_on;
-	unsigned held;		/* locks */
+	unsigned held;		/* number of locks it holds */
 };
 
 struct cancellation {
@@ -41,7 +41,10 @@ static void hold(struct thread *t, const struct learn_step *s)
 		t->held--;
 }
 
-/* Not what libraries do to unwind it, and to end; nor who only gives back what it held. */
+/*
+ * Accesses and acquisitions count. Releases do not: clean-up handlers and the end of the thread
+ * make them, too.
+ */
 static bool goes_on(const struct learn_step *s)
 {
 	return s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE || s->op == IROOT_OP_ACQUIRE ||
@@ -68,7 +71,7 @@ void cancellation_event(struct cancellation *c, const struct event *ev, const st
 		hold(t, &steps[i]);
 		t->went_on |= t->by && !t->left && goes_on(&steps[i]);
 	}
-	/* With a lock held that was luck, if it went well. */
+	/* A thread that ends with a lock held may have done no harm by luck: it does not count. */
 	if (ev->kind == TRACE_THREAD_EXIT && t->by && !t->held)
 		learn_pairs_add(t->went_on ? &c->went_on : &c->rested, t->by, t->by);
 	if (ev->kind == TRACE_THREAD_CANCEL && ev->arg && ev->arg != ev->thread && !c->threads[ev->arg].by)

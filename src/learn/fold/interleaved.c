@@ -4,12 +4,13 @@
 
 #include "base/mem.h"
 
-#define VISITORS 16u	/* of two accesses; more are not remembered, as if they had not come */
+#define VISITORS 16u	/* per pair; further ones are dropped, as if they had not come */
 
-/* A thread's last access, and who came since. */
+/* A thread's last access, and the sites of other threads that came since. */
 struct own {
-	uint32_t thread, site;	/* site 0: not known where */
-	uint32_t blocked_calls;		/* of the thread until then */
+	uint32_t thread, site;	/* site 0: not known */
+	/* number of blocking calls of the thread before the access */
+	uint32_t blocked_calls;
 	uint32_t count;
 	uint32_t visitors[VISITORS];
 };
@@ -21,7 +22,7 @@ struct cell {
 
 struct interleaved {
 	struct cells memory, locks;
-	uint32_t *blocked_calls;	/* by thread */
+	uint32_t *blocked_calls;	/* by thread: number of blocking calls so far */
 	size_t thread_count;
 	struct learn_pairs unblocked, visits;
 };

@@ -8,11 +8,11 @@
 #include "learn/fold/lifetx_graph.h"
 #include "learn/fold/lifetx_members.h"
 
-/* Something a thread did, of a transaction. */
+/* An event of a thread, as the start of an edge. */
 struct tx_point {
 	uint32_t thread;
 	struct tx_ref tx;
-	uint64_t at;		/* by the thread's count */
+	uint64_t at;		/* time, by the thread's count */
 };
 
 struct tx_points {
@@ -21,27 +21,32 @@ struct tx_points {
 };
 
 struct cell {
-	struct tx_point write;	/* tx.serial 0: none */
-	struct tx_points reads;	/* since */
+	struct tx_point write;	/* tx.serial 0: no write yet */
+	struct tx_points reads;	/* since the write */
 };
 
 struct frame {
 	uint32_t function;
-	uint64_t entered;	/* by the thread's count */
-	uint64_t path;		/* of calls, from the thread's beginning */
+	uint64_t entered;	/* time, by the thread's count */
+	uint64_t path;		/* hash of the calls on the stack */
 };
 
 struct thread {
 	bool seen;
 	struct tx_ref tx;
-	uint64_t count;		/* of what it did */
-	struct frame *frames, *exits;	/* exits: the last that returned, by depth; `entered` says when */
+	uint64_t count;		/* number of its events: the thread's time */
+	/* the call stack; by depth, the last function that returned, and in `entered` when */
+	struct frame *frames, *exits;
 	size_t depth, frame_capacity, exit_count;
-	bool cut_next;		/* before its next access */
-	struct tx_members members;	/* of its transaction */
+	bool cut_next;		/* a cut comes before its next access */
+	struct tx_members members;	/* watched accesses of its transaction */
 	uint64_t accesses;
-	size_t base, lowest;	/* depth of all of them; the lowest since the last one */
-	uint32_t holder;	/* function at that depth */
+	/*
+	 * lowest depth of the call stack during its watched accesses; lowest depth since the
+	 * last one
+	 */
+	size_t base, lowest;
+	uint32_t holder;	/* function at depth `base` */
 };
 
 struct lifetx {
@@ -51,8 +56,8 @@ struct lifetx {
 	size_t thread_count;
 	struct tx_points *syncs;
 	size_t sync_count, sync_capacity;
-	struct map sync_at;	/* address to number, plus 1 */
-	struct map created;	/* thread to number in syncs, plus 1 */
+	struct map sync_at;	/* address to index in `syncs`, plus 1 */
+	struct map created;	/* thread to index in `syncs`, plus 1 */
 	uint8_t *cuts, *watched;	/* by site */
 	size_t cut_count, watch_count;
 	struct learn_pairs members;
@@ -169,7 +174,10 @@ static void set_point(struct tx_points *d, const struct tx_point *tx_point)
 	d->items[d->count++] = *tx_point;
 }
 
-/* The transaction's watched accesses, if there are some to be kept together. */
+/*
+ * Notes the watched accesses of a transaction, or of an iteration, that ends; one access alone
+ * is no member.
+ */
 static void keep_members(struct lifetx *l, struct thread *t)
 {
 	if (t->accesses >= 2 && t->holder)
@@ -191,7 +199,10 @@ static void split(struct lifetx *l, struct thread *t)
 	tx_graph_end(&l->graph, old);
 }
 
-/* Between what the thread did at `since` and now; `site` 0: no access, so before the next one. */
+/*
+ * Places a cut between the thread's time `since` and now. `site` 0: the event is no access, so
+ * the cut comes before the next one.
+ */
 static void place_cut(struct lifetx *l, struct thread *t, uint64_t since, uint32_t site)
 {
 	for (size_t i = 0; i < t->depth; i++)
@@ -251,7 +262,7 @@ static uint64_t path_of(const struct thread *t, uint64_t pc)
 	return hash_spread(path ^ pc) + (path >> 29);
 }
 
-/* What a turn of a loop did and what the next one does are different matters. */
+/* Accesses of different iterations of a loop are not listed as members together. */
 static void take_lock(struct lifetx *l, struct thread *t, const struct learn_step *s)
 {
 	uint64_t path = path_of(t, s->pc);
@@ -341,7 +352,7 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 
 			tx_point = (struct tx_point){ .thread = (uint32_t)s->addr, .tx = joined->tx, .at = joined->count };
 			follow(l, &tx_point, s->thread, 0);
-			/* It has ended, whether or not that was told. */
+			/* The thread has ended, even if the trace does not have its end. */
 			keep_members(l, joined);
 			tx_graph_end(&l->graph, joined->tx);
 		}

@@ -16,7 +16,7 @@ static void note_order(const struct tx_members *m, struct tx_orders *orders, con
 		}
 }
 
-/* Each pair is noted once while no lock changes: it is after what was there the last time already. */
+/* While no lock changes, a pair is noted once: `after` says which members are noted already. */
 void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t site, uint64_t now)
 {
 	size_t all = m->count, i = 0;
@@ -55,7 +55,7 @@ bool tx_members_starts_iteration(const struct tx_members *m, uint64_t lock, uint
 
 void tx_members_acquire(struct tx_members *m, uint64_t lock, uint64_t path, uint64_t now)
 {
-	/* Who has waited is still in the turn that it began before. */
+	/* After a condition wait the thread is in the iteration that it began before. */
 	if (lock == m->waited.lock) {
 		path = m->waited.path;
 		m->waited.lock = 0;

@@ -5,16 +5,23 @@
 #include "base/mem.h"
 
 #define LOCK_BYTES 8u
-#define LOCK_TAKINGS 256u	/* different ones of a lock; more are not looked at */
+/*
+ * different acquisitions per mutex; further ones are dropped, which bounds the time per
+ * acquisition
+ */
+#define LOCK_TAKINGS 256u
 
-/* The last one of a thread at a site: who is after it is after all of them. */
+/*
+ * The last acquisition of a thread at a site. What is ordered after it is ordered after all
+ * earlier ones.
+ */
 struct taking {
 	uint32_t thread, site;
 	uint64_t epoch;
 };
 
 struct lock {
-	uint32_t thread, site;	/* the last one; site 0: not known where */
+	uint32_t thread, site;	/* last acquisition; site 0: not known */
 	struct taking *items;
 	size_t count, capacity;
 };

@@ -15,12 +15,12 @@ struct thread {
 	size_t count, capacity;
 };
 
-/* One lock taken under another: the first places that did it, and who. */
+/* A lock taken while another is held: the sites and thread of the first time. */
 struct nesting {
 	uint64_t outer, inner;
 	struct hold at[2];
 	uint32_t thread;
-	bool others;		/* more than one thread */
+	bool others;		/* other threads did it, too */
 };
 
 struct lock_sites {
@@ -28,7 +28,7 @@ struct lock_sites {
 	size_t thread_count;
 	struct nesting *nestings;
 	size_t nesting_count, nesting_capacity;
-	struct map at;		/* hash of the two locks to a place in `nestings`, plus 1 */
+	struct map at;		/* hash of the two locks to index in `nestings`, plus 1 */
 	struct learn_pairs outermost, cycles, members;
 };
 
@@ -57,7 +57,7 @@ static uint64_t hash_of(uint64_t outer, uint64_t inner)
 	return hash_add(hash_spread(outer), inner);
 }
 
-/* NULL, too, if another pair has the same hash: then a circle is missed. */
+/* NULL also if another pair has the same hash: a cycle is missed then. */
 static struct nesting *find(struct lock_sites *k, uint64_t outer, uint64_t inner)
 {
 	const uint64_t *at = map_find(&k->at, hash_of(outer, inner));

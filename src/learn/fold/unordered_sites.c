@@ -6,17 +6,24 @@
 #include "coverage/fold/event_step.h"
 #include "coverage/trace_coverage.h"
 
-#define CELL_ACCESSES 256u	/* different ones of a granule; more are not looked at */
+/* different accesses per granule; further ones are dropped, which bounds the time per access */
+#define CELL_ACCESSES 256u
 #define RECENT 16u
 
-/* The last one of a thread at a site: who is after it is after all of them. */
+/*
+ * The last access of a thread at a site. What is ordered after it is ordered after all earlier
+ * ones.
+ */
 struct last {
 	uint32_t thread, site, lockset;
 	uint64_t epoch;
-	uint8_t mask, write;	/* bytes of the granule */
+	uint8_t mask, write;	/* mask: bytes of the granule */
 };
 
-/* What a thread allocated since it last released something. */
+/*
+ * Blocks that a thread allocated since its last release, creation or other event that a thread
+ * may follow.
+ */
 struct recent {
 	struct {
 		uint64_t addr, end;
@@ -32,11 +39,12 @@ struct cell {
 struct unordered {
 	struct locks *locks;
 	struct cells cells;
-	struct learn_pairs pairs, races;	/* the lower number first */
+	struct learn_pairs pairs, races;	/* (A, B) with A <= B */
 	struct learn_pairs first, after;	/* (M, M) */
 	struct recent *recent;	/* by thread */
 	size_t recent_count;
-	uint8_t *published;		/* by site: others may know the memory */
+	/* by site: another thread may have known the memory at some access */
+	uint8_t *published;
 	size_t published_count;
 };
 
@@ -113,7 +121,7 @@ static bool is_recent(const struct recent *r, uint64_t addr, uint64_t end)
 	return false;
 }
 
-/* Every step of the event. */
+/* Takes all steps of an event: tracks recent blocks, and marks sites that access other memory. */
 static void follow_blocks(struct unordered *u, const struct event *ev, uint32_t site)
 {
 	struct iroot_step steps[TRACE_STEPS];
