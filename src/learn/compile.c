@@ -150,7 +150,7 @@ struct rules {
 	size_t function_count, function_capacity;
 	/* (index in k->sites, number in the file), ascending. */
 	struct link {
-		uint32_t known, number;
+		uint32_t site, number;
 	} *links;
 	size_t link_count, link_capacity;
 	uint32_t *numbers;
@@ -210,29 +210,29 @@ static void add_function(struct rules *r, const struct learnt_address *p)
 	r->modules[r->module_count - 1].functions++;
 }
 
-static int by_known(const void *a, const void *b)
+static int by_site(const void *a, const void *b)
 {
 	const struct link *x = a, *y = b;
 
-	if (x->known != y->known)
-		return x->known < y->known ? -1 : 1;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* The links of a site of `k`, and in *count their number. */
-static const struct link *links_of(const struct rules *r, uint32_t known, size_t *count)
+static const struct link *links_of(const struct rules *r, uint32_t site, size_t *count)
 {
 	size_t low = 0, high = r->link_count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (r->links[middle].known < known)
+		if (r->links[middle].site < site)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (*count = 0; low + *count < r->link_count && r->links[low + *count].known == known;)
+	for (*count = 0; low + *count < r->link_count && r->links[low + *count].site == site;)
 		++*count;
 	return r->links + low;
 }
@@ -244,13 +244,13 @@ static void add_number(struct rules *r, uint32_t number)
 }
 
 /* An entry P of the predecessor list of M, as numbers in the file. */
-struct follow {
+struct predecessor {
 	uint32_t m, p;
 };
 
 static int by_m(const void *a, const void *b)
 {
-	const struct follow *x = a, *y = b;
+	const struct predecessor *x = a, *y = b;
 
 	if (x->m != y->m)
 		return x->m < y->m ? -1 : 1;
@@ -260,11 +260,11 @@ static int by_m(const void *a, const void *b)
 /* All predecessor lists under construction. */
 struct sets {
 	const struct rules *r;
-	struct follow *all;
+	struct predecessor *all;
 	size_t count, capacity;
 };
 
-static void add_follows(struct sets *s, uint32_t first, uint32_t second, uint32_t flag)
+static void add_predecessors(struct sets *s, uint32_t first, uint32_t second, uint32_t flag)
 {
 	size_t ps, ms;
 	const struct link *p = links_of(s->r, first, &ps), *m = links_of(s->r, second, &ms);
@@ -272,28 +272,28 @@ static void add_follows(struct sets *s, uint32_t first, uint32_t second, uint32_
 	for (size_t j = 0; j < ms; j++)
 		for (size_t n = 0; n < ps; n++) {
 			s->all = xgrow(s->all, s->count, &s->capacity, sizeof(*s->all));
-			s->all[s->count++] = (struct follow){ m[j].number, p[n].number | flag };
+			s->all[s->count++] = (struct predecessor){ m[j].number, p[n].number | flag };
 		}
 }
 
 static void add_unfinished(void *ctx, uint32_t p, uint32_t r)
 {
-	add_follows(ctx, p, r, RULES_UNFINISHED);
+	add_predecessors(ctx, p, r, RULES_UNFINISHED);
 }
 
 static void add_sets(struct rules *r)
 {
 	struct sets s = { .r = r };
-	struct follow *all;
+	struct predecessor *all;
 	size_t count;
 
 	for (size_t i = 0; i < r->k->pair_count; i++)
 		if (r->k->pairs[i].seen)
-			add_follows(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
+			add_predecessors(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
 	unfinished_pairs_each(r->k, add_unfinished, &s);
 	for (size_t i = 0; i < r->k->local_count; i++)
 		if (learnt_often(r->k, &r->k->locals[i]))
-			add_follows(&s, r->k->locals[i].p, r->k->locals[i].i, RULES_OWN);
+			add_predecessors(&s, r->k->locals[i].p, r->k->locals[i].i, RULES_OWN);
 	all = s.all;
 	count = s.count;
 	if (count > 1)
@@ -336,7 +336,7 @@ static void add_after(struct rules *r)
 			usual[new->i] = n + 1;
 	}
 	for (size_t i = 0; i < r->link_count; i++) {
-		uint32_t at = r->links[i].known;
+		uint32_t at = r->links[i].site;
 		size_t count = 0;
 		const struct link *p = usual[at] ? links_of(r, k->locals[usual[at] - 1].p, &count) : NULL;
 
@@ -419,7 +419,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 			add_site(&r, p);
 	}
 	if (r.link_count > 1)
-		qsort(r.links, r.link_count, sizeof(*r.links), by_known);
+		qsort(r.links, r.link_count, sizeof(*r.links), by_site);
 	add_sets(&r);
 	add_after(&r);
 	write_out(&r, out);

@@ -10,7 +10,7 @@ struct guard_set {
 	const struct known *k;
 	uint32_t *marks;
 	struct map orders;	/* P << 32 | I, to enum lifetx_torn */
-	struct map bad;		/* P << 32 | I that another thread can interrupt harmfully */
+	struct map harmful;		/* P << 32 | I that another thread can interrupt harmfully */
 	/*
 	 * Conflicting pairs by first and by second site. Those of site s begin at
 	 * first_after[s] in `after`, and at first_before[s] in `before`.
@@ -41,7 +41,7 @@ static uint32_t variable_of(struct guard_set *set, uint32_t site)
  * Fills a list of conflicting pairs for each site: with `forward`, those in which the site comes
  * first.
  */
-static void list(const struct known *k, bool forward, uint32_t **first, const struct known_pair ***items)
+static void list_conflicts(const struct known *k, bool forward, uint32_t **first, const struct known_pair ***items)
 {
 	uint32_t *at = xcalloc(k->count + 2, sizeof(*at));
 
@@ -70,8 +70,8 @@ static void list(const struct known *k, bool forward, uint32_t **first, const st
 static void guard_set_open(struct guard_set *set, const struct known *k, uint32_t *marks)
 {
 	*set = (struct guard_set){ .k = k, .marks = marks, .variable = xcalloc(k->count + 1, sizeof(*set->variable)) };
-	list(k, true, &set->first_after, &set->after);
-	list(k, false, &set->first_before, &set->before);
+	list_conflicts(k, true, &set->first_after, &set->after);
+	list_conflicts(k, false, &set->first_before, &set->before);
 	for (uint32_t i = 0; i < k->count; i++)
 		set->variable[i] = i;
 	for (size_t i = 0; i < k->pair_count; i++)
@@ -91,7 +91,7 @@ static void guard_set_close(struct guard_set *set)
 	free(set->before);
 	free(set->variable);
 	map_free(&set->orders);
-	map_free(&set->bad);
+	map_free(&set->harmful);
 }
 
 static bool comes_before(const struct guard_set *set, uint32_t p, uint32_t i)
@@ -100,18 +100,18 @@ static bool comes_before(const struct guard_set *set, uint32_t p, uint32_t i)
 }
 
 /* Union-find of variables that share a gate. */
-struct gating {
+struct gates {
 	uint32_t *group;	/* by variable: its parent, plus 1; 0: no gate */
 };
 
-static uint32_t group_of(const struct gating *g, uint32_t variable)
+static uint32_t group_of(const struct gates *g, uint32_t variable)
 {
 	while (g->group[variable] != variable + 1)
 		variable = g->group[variable] - 1;
 	return variable;
 }
 
-static void join(struct gating *g, uint32_t a, uint32_t b)
+static void join(struct gates *g, uint32_t a, uint32_t b)
 {
 	g->group[a] = g->group[a] ? g->group[a] : a + 1;
 	g->group[b] = g->group[b] ? g->group[b] : b + 1;
@@ -125,7 +125,7 @@ static bool may_interrupt(const struct known_pair *out, const struct known_pair 
 }
 
 /* Looks at all R and R' that close a cycle with P and I. */
-static void judge(struct guard_set *set, struct gating *g, uint32_t p, uint32_t i, unsigned torn)
+static void close_cycles(struct guard_set *set, struct gates *g, uint32_t p, uint32_t i, unsigned torn)
 {
 	for (uint32_t a = set->first_after[p]; a < set->first_after[p + 1]; a++)
 		for (uint32_t b = set->first_before[i]; b < set->first_before[i + 1]; b++) {
@@ -135,7 +135,7 @@ static void judge(struct guard_set *set, struct gating *g, uint32_t p, uint32_t 
 			if ((r != other && !before && !comes_before(set, r, other)) ||
 			    !may_interrupt(set->after[a], set->before[b], torn))
 				continue;
-			*map_put(&set->bad, key_of(p, i), NULL) = 1;
+			*map_put(&set->harmful, key_of(p, i), NULL) = 1;
 			set->marks[p] |= RULES_IN_TX;
 			set->marks[i] |= RULES_IN_TX;
 			set->marks[r] |= RULES_REMOTE;
@@ -160,12 +160,12 @@ static void mark_holders(struct guard_set *set)
 			;
 		for (size_t a = i; a < end; a++)
 			for (size_t b = i; b < end && !(set->marks[function] & RULES_HOLDS_TX); b++)
-				if (map_find(&set->bad, key_of(k->members[a].second, k->members[b].second)))
+				if (map_find(&set->harmful, key_of(k->members[a].second, k->members[b].second)))
 					set->marks[function] |= RULES_HOLDS_TX;
 	}
 }
 
-static void number_gates(struct guard_set *set, const struct gating *g, struct guard_set_gate *gates)
+static void number_gates(struct guard_set *set, const struct gates *g, struct guard_set_gate *gates)
 {
 	uint32_t *number = xcalloc(set->k->count + 1, sizeof(*number)), count = 0;
 
@@ -183,7 +183,7 @@ static void number_gates(struct guard_set *set, const struct gating *g, struct g
 }
 
 /* Sites that take locks in a cycle share a gate, and make a transaction of their own. */
-static void mark_cycles(struct guard_set *set, struct gating *g)
+static void mark_cycles(struct guard_set *set, struct gates *g)
 {
 	for (size_t i = 0; i < set->k->lock_count; i++) {
 		const struct known_pair *c = &set->k->locks[i];
@@ -193,7 +193,7 @@ static void mark_cycles(struct guard_set *set, struct gating *g)
 		join(g, c->first, c->second);
 		set->marks[c->first] |= RULES_IN_TX;
 		set->marks[c->second] |= RULES_IN_TX;
-		*map_put(&set->bad, key_of(c->first, c->second), NULL) = 1;
+		*map_put(&set->harmful, key_of(c->first, c->second), NULL) = 1;
 	}
 }
 
@@ -229,13 +229,13 @@ static void move_cuts(const struct guard_set *set, struct guard_set_gate *gates)
 
 void guard_set_mark(const struct known *k, uint32_t *marks, struct guard_set_gate *gates)
 {
-	struct gating g = { xcalloc(k->count + 1, sizeof(*g.group)) };
+	struct gates g = { xcalloc(k->count + 1, sizeof(*g.group)) };
 	struct guard_set set;
 
 	guard_set_open(&set, k, marks);
 	for (size_t i = 0; i < k->order_count; i++)
 		if (comes_before(&set, k->orders[i].first, k->orders[i].second))
-			judge(&set, &g, k->orders[i].first, k->orders[i].second, k->orders[i].how);
+			close_cycles(&set, &g, k->orders[i].first, k->orders[i].second, k->orders[i].how);
 	mark_cycles(&set, &g);
 	mark_holders(&set);
 	if (gates) {

@@ -61,19 +61,19 @@ static const struct reader_module *module_of(const struct reader *r, uint64_t pc
 	return found;
 }
 
-static void hex(const struct reader_module *m, char *out, size_t size)
+static void build_hex(const struct reader_module *m, char *out, size_t size)
 {
 	*out = '\0';
 	for (size_t i = 0; m && i < m->build_id_size && 2 * i + 3 <= size; i++)
 		snprintf(out + 2 * i, 3, "%02x", m->build_id[i]);
 }
 
-static int64_t look_up(struct learner *l, struct naming *n, const struct learn_site *site,
+static int64_t store_new_site(struct learner *l, struct naming *n, const struct learn_site *site,
 		       const struct reader_module *m, const char *build, unsigned *cuts, struct err *err)
 {
 	struct symbol_frame frames[FRAMES];
 	const struct symbol_frame *frame;
-	struct store_site_info place = { .access = site->access, .build = build,
+	struct store_site_info info = { .access = site->access, .build = build,
 				     .offset = m ? site->pc - m->base : site->pc };
 	struct buf key = { 0 };
 	size_t count;
@@ -89,18 +89,18 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 	if (!m && strcmp(frame->function, "??") != 0)
 		buf_add_text(&key, frame->function);	/* a label of a text trace */
 	else
-		symbol_key(frame, m ? m->path : NULL, place.offset, &key);
+		symbol_key(frame, m ? m->path : NULL, info.offset, &key);
 	/* A function inlined at several calls makes several sites. */
 	for (const struct symbol_frame *f = frame + 1; f < frames + count; f++) {
 		buf_add_text(&key, " in ");
 		symbol_key(f, NULL, 0, &key);
 	}
-	place.key = buf_string(&key);
-	place.function = frame->function;
-	place.file = frame->file;
-	place.line = frame->line;
-	place.column = frame->column;
-	id = store_site(l->store, l->program, &place, cuts, err);
+	info.key = buf_string(&key);
+	info.function = frame->function;
+	info.file = frame->file;
+	info.line = frame->line;
+	info.column = frame->column;
+	id = store_site(l->store, l->program, &info, cuts, err);
 	buf_free(&key);
 	return id;
 }
@@ -117,17 +117,17 @@ static int find_site(struct learner *l, struct naming *n, const struct learn_sit
 	char build[2 * 64 + 1];
 	uint64_t *at;
 
-	hex(m, build, sizeof(build));
+	build_hex(m, build, sizeof(build));
 	if (!*build) {
 		/* Without a build-id, the same address may be another site in the next run. */
-		out->id = look_up(l, n, site, m, build, &out->cuts, err);
+		out->id = store_new_site(l, n, site, m, build, &out->cuts, err);
 		return out->id < 0 ? -1 : 0;
 	}
 	at = map_put(&l->at, hash_of(build, m ? site->pc - m->base : site->pc, site->access), NULL);
 	if (!*at) {
 		struct learner_site found = { 0 };
 
-		found.id = look_up(l, n, site, m, build, &found.cuts, err);
+		found.id = store_new_site(l, n, site, m, build, &found.cuts, err);
 		if (found.id < 0)
 			return -1;
 		l->items = xgrow(l->items, l->count, &l->capacity, sizeof(*l->items));
@@ -161,7 +161,7 @@ static int forget_builds(struct learner *l, const struct reader *trace, struct e
 	int same = 0;
 
 	if (info->module_count)
-		hex(&info->modules[0], build, sizeof(build));
+		build_hex(&info->modules[0], build, sizeof(build));
 	if (*build)
 		same = store_has_build(l->store, l->program, build, err);
 	if (same)
@@ -184,7 +184,7 @@ static int note_builds(struct learner *l, const struct training_run *run, const 
 		if (!m || m == last)
 			continue;
 		last = m;
-		hex(m, build, sizeof(build));
+		build_hex(m, build, sizeof(build));
 		if (store_build(l->store, l->program, build, err) < 0)
 			return -1;
 	}
@@ -195,7 +195,7 @@ static int note_builds(struct learner *l, const struct training_run *run, const 
  * If a run makes new cuts, reads it again with these, because they change what is one
  * transaction.
  */
-static int transactions(struct learner *l, struct reader *trace, struct training_run *run, uint8_t *cuts,
+static int find_transactions(struct learner *l, struct reader *trace, struct training_run *run, uint8_t *cuts,
 			struct err *err)
 {
 	bool cut = true;
@@ -213,14 +213,14 @@ static int transactions(struct learner *l, struct reader *trace, struct training
 	return 0;
 }
 
-static void look_up_again(struct learner *l)
+static void forget_cached_sites(struct learner *l)
 {
 	map_free(&l->at);
 	l->count = 0;
 }
 
 /* Adds everything that a passing run taught; within a transaction of the database. */
-static int learn(struct learner *l, struct learner_reading *r, const struct learner_site *at, const char *how,
+static int add_run(struct learner *l, struct learner_reading *r, const struct learner_site *stored, const char *how,
 		 struct store_news *news, struct err *err)
 {
 	struct training_run *run = &r->training;
@@ -228,10 +228,10 @@ static int learn(struct learner *l, struct learner_reading *r, const struct lear
 	int result;
 
 	for (size_t i = 1; i < run->sites.count; i++)
-		cuts[i] = (uint8_t)at[i].cuts;
-	result = transactions(l, r->trace, run, cuts, err);
+		cuts[i] = (uint8_t)stored[i].cuts;
+	result = find_transactions(l, r->trace, run, cuts, err);
 	if (result == 0)
-		result = learner_write(l, run, at, strcmp(how, "parallel") != 0, news, err);
+		result = learner_write(l, run, stored, strcmp(how, "parallel") != 0, news, err);
 	if (result == 0)
 		result = note_builds(l, run, r->trace, err);
 	free(cuts);
@@ -259,19 +259,19 @@ void learner_reading_free(struct learner_reading *r)
 int learner_take(struct learner *l, struct learner_reading *r, const char *input, const char *how,
 		 struct store_news *news, struct err *err)
 {
-	struct learner_site *at;
+	struct learner_site *stored;
 	int result;
 
 	*news = (struct store_news){ 0 };
 	if (r->result < 0)
 		return err_set(err, "%s", r->err.text);
-	at = xcalloc(r->training.sites.count + 1, sizeof(*at));
+	stored = xcalloc(r->training.sites.count + 1, sizeof(*stored));
 	result = store_begin(l->store, err);
 	if (result == 0) {
-		result = learner_sites(l, &r->training, r->trace, at, err);
+		result = learner_sites(l, &r->training, r->trace, stored, err);
 		if (result == 0)
-			result = r->kind == LEARNER_PASSED ? learn(l, r, at, how, news, err) :
-				 learner_write_probe(l, &r->training, at, r->kind == LEARNER_PROBE, news, err);
+			result = r->kind == LEARNER_PASSED ? add_run(l, r, stored, how, news, err) :
+				 learner_write_probe(l, &r->training, stored, r->kind == LEARNER_PROBE, news, err);
 		if (result == 0 && r->kind != LEARNER_FAILED)
 			result = store_run(l->store, l->program, input, how, r->seed, news, err);
 		if (result == 0)
@@ -284,9 +284,9 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 	 * cuts are out of date.
 	 */
 	if (result < 0 || news->cuts)
-		look_up_again(l);
+		forget_cached_sites(l);
 	l->lost += r->training.lost;
-	free(at);
+	free(stored);
 	return result;
 }
 

@@ -54,7 +54,7 @@ static const char *const texts[STATEMENTS] = {
 		 " SET function = excluded.function, file = excluded.file, line = excluded.line,"
 		 " column = excluded.column RETURNING id, cuts",
 	[PLACE] = "INSERT INTO place (build, offset, site) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-	[SAW] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
+	[PASSED] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
 	[FAILED] = "UPDATE site SET failed = failed + 1, harmed = harmed + ?2 WHERE id = ?1",
 	[TRIPLE] = "INSERT INTO triple VALUES (?1, ?2, ?3, ?4, 1)"
 		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
@@ -267,8 +267,8 @@ int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold,
 {
 	int64_t got[2];
 
-	db_bind(&s->db, SAW, 1, 2, (int64_t[]){ site, broken });
-	if (db_run(&s->db, SAW, got, 2, err) < 0)
+	db_bind(&s->db, PASSED, 1, 2, (int64_t[]){ site, broken });
+	if (db_run(&s->db, PASSED, got, 2, err) < 0)
 		return -1;
 	news->sites += got[0] == 1;
 	news->broken += broken && (uint64_t)got[1] == threshold + 1;

@@ -159,7 +159,7 @@ static void prediction_close(struct prediction *e)
  * A controlled run does not record the accesses to memory before a second thread comes, so it
  * cannot tell which site was first.
  */
-static void take(struct training_run *run, struct prediction *e, const struct reader *trace)
+static void add_predictions(struct training_run *run, struct prediction *e, const struct reader *trace)
 {
 	unsigned how = reader_info(trace)->header->flags & (TRACE_TOTAL_ORDER | TRACE_UNFILTERED);
 
@@ -256,7 +256,7 @@ int training_run_read(struct training_run *run, struct reader *trace, unsigned g
 	if (predict)
 		breakable_finish(run->breakable);
 	if (prediction.profile && got == 0)
-		take(run, &prediction, trace);
+		add_predictions(run, &prediction, trace);
 	if (predict)
 		prediction_close(&prediction);
 	sample_free(sample);

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "learn/rule_database.h"
 
-#define LEAST 2u
-#define RARE 8u		/* a visit in less than one of this many runs is not usual */
+#define VISITS_MIN 2u
+#define USUAL_SHARE 8u		/* a visit in less than one of this many runs is not usual */
 
 struct site_pair {
 	uint32_t first, second;
@@ -75,10 +75,10 @@ static bool is_usual(const struct unfinished *u, const struct known_pair *visit)
 {
 	const uint64_t *runs = map_find(&u->runs, visit->first);
 
-	return visit->seen >= LEAST && runs && visit->seen * RARE >= *runs;
+	return visit->seen >= VISITS_MIN && runs && visit->seen * USUAL_SHARE >= *runs;
 }
 
-static void open(struct unfinished *u, const struct known *k)
+static void unfinished_open(struct unfinished *u, const struct known *k)
 {
 	u->k = k;
 	u->unblocked.items = xcalloc(k->unblocked_count + 1, sizeof(*u->unblocked.items));
@@ -100,7 +100,7 @@ static void open(struct unfinished *u, const struct known *k)
 	sort(&u->next);
 }
 
-static void close(struct unfinished *u)
+static void unfinished_close(struct unfinished *u)
 {
 	free(u->unblocked.items);
 	free(u->next.items);
@@ -112,7 +112,7 @@ static void close(struct unfinished *u)
 	learn_pairs_free(&u->found);
 }
 
-static void judge(struct unfinished *u, uint32_t p, uint32_t r)
+static void add_unless_usual(struct unfinished *u, uint32_t p, uint32_t r)
 {
 	if (!map_find(&u->usual, key_of(p, r)))
 		learn_pairs_add(&u->found, p, r);
@@ -122,7 +122,7 @@ static void judge(struct unfinished *u, uint32_t p, uint32_t r)
  * A read that leads to such a write must wait, too, or both threads would have begun. The list
  * grows while it is read.
  */
-static void judge_reads(struct unfinished *u)
+static void add_reads(struct unfinished *u)
 {
 	for (size_t n = 0; n < u->found.count; n++) {
 		struct learn_pair found = u->found.items[n];
@@ -134,7 +134,7 @@ static void judge_reads(struct unfinished *u)
 		before = find(&u->unblocked, found.second, &count);
 		for (size_t i = 0; i < count; i++)
 			if (u->k->sites[before[i].first].access == LEARN_READ)
-				judge(u, found.first, before[i].first);
+				add_unless_usual(u, found.first, before[i].first);
 	}
 }
 
@@ -150,13 +150,13 @@ static bool conflicts(const struct unfinished *u, uint32_t p, uint32_t r)
 	return found;
 }
 
-static void judge_memory(struct unfinished *u, enum learn_access access)
+static void add_memory(struct unfinished *u, enum learn_access access)
 {
 	for (size_t i = 0; i < u->k->visit_count; i++) {
 		const struct known_pair *v = &u->k->visits[i];
 
 		if (v->expected && u->k->sites[v->second].access == access && conflicts(u, v->first, v->second))
-			judge(u, v->first, v->second);
+			add_unless_usual(u, v->first, v->second);
 	}
 }
 
@@ -164,13 +164,13 @@ static void judge_memory(struct unfinished *u, enum learn_access access)
  * At a lock, R need only be able to follow P directly: in all runs where R came later, other
  * things may have ordered it after I.
  */
-static void judge_locks(struct unfinished *u)
+static void add_locks(struct unfinished *u)
 {
 	for (size_t i = 0; i < u->k->pair_count; i++) {
 		const struct known_pair *p = &u->k->pairs[i];
 
 		if (p->expected && u->k->sites[p->first].access == LEARN_LOCK && map_find(&u->runs, p->first))
-			judge(u, p->first, p->second);
+			add_unless_usual(u, p->first, p->second);
 	}
 }
 
@@ -178,14 +178,14 @@ void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t
 {
 	struct unfinished u = { 0 };
 
-	open(&u, k);
-	judge_memory(&u, LEARN_WRITE);
-	judge_reads(&u);
-	judge_memory(&u, LEARN_READ);
-	judge_locks(&u);
+	unfinished_open(&u, k);
+	add_memory(&u, LEARN_WRITE);
+	add_reads(&u);
+	add_memory(&u, LEARN_READ);
+	add_locks(&u);
 	for (size_t i = 0; i < u.found.count; i++)
 		fn(ctx, u.found.items[i].first, u.found.items[i].second);
-	close(&u);
+	unfinished_close(&u);
 }
 
 void unfinished_pairs_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i), void *ctx)

@@ -25,11 +25,11 @@ struct pair {
 	uint32_t number;	/* index in breakable.pairs */
 	uint32_t locks;		/* held from p to i, each time */
 	bool p_write, i_write;
-	bool near;		/* at most locks lie between p and i */
+	bool adjacent;		/* at most locks lie between p and i */
 	uint64_t epoch;		/* of the last i */
 };
 
-struct own {
+struct last_access {
 	uint32_t site;		/* 0: none */
 	/* index in breakable.clocks; 0: not known, so no access counts as ordered before it */
 	uint32_t clock;
@@ -41,9 +41,9 @@ struct own {
  * A thread's last access to the cell, and its last write, where a WRW begins
  * (learn/fold/avio.h).
  */
-struct owner {
+struct own_accesses {
 	uint32_t thread;
-	struct own last, wrote;
+	struct last_access last, wrote;
 };
 
 struct cell {
@@ -51,8 +51,8 @@ struct cell {
 	size_t count, capacity;
 	struct pair *pairs;
 	size_t pair_count, pair_capacity;
-	struct owner *owners;
-	size_t owner_count, owner_capacity;
+	struct own_accesses *owns;
+	size_t own_count, own_capacity;
 	bool full;		/* some accesses or pairs were dropped */
 };
 
@@ -72,7 +72,7 @@ struct breakable {
 	size_t clock_count, clock_capacity, clock_bytes;
 	struct learn_pairs pairs, between, breakable, visits;
 	struct map numbers;	/* p << 32 | i to index in `pairs`, plus 1 */
-	struct learn_pairs near;	/* of `pairs`, those with at most locks in between */
+	struct learn_pairs adjacent;	/* of `pairs`, those with at most locks in between */
 	struct learn_pairs candidates;	/* (r, index in `pairs`): r may come between */
 	uint8_t *writes;	/* by site: does it write? */
 	size_t site_count;
@@ -84,7 +84,7 @@ static void clear(void *item)
 
 	free(c->visits);
 	free(c->pairs);
-	free(c->owners);
+	free(c->owns);
 }
 
 struct breakable *breakable_new(unsigned granularity, struct locks *locks)
@@ -111,7 +111,7 @@ void breakable_free(struct breakable *a)
 	learn_pairs_free(&a->between);
 	learn_pairs_free(&a->breakable);
 	learn_pairs_free(&a->visits);
-	learn_pairs_free(&a->near);
+	learn_pairs_free(&a->adjacent);
 	learn_pairs_free(&a->candidates);
 	map_free(&a->numbers);
 	free(a->writes);
@@ -175,12 +175,12 @@ static void add_breaker(struct breakable *a, const struct pair *pair, uint32_t r
 	learn_pairs_add(&a->between, r, pair->i);
 	if (both != write)
 		learn_pairs_add(&a->breakable, pair->p, pair->i);
-	if (pair->near && pair->p != pair->i && (write ? !both : pair->i_write))
+	if (pair->adjacent && pair->p != pair->i && (write ? !both : pair->i_write))
 		learn_pairs_add(&a->visits, pair->p, r);
 }
 
 /* Compares a new pair with earlier accesses of other threads. */
-static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair, const struct own *p)
+static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair, const struct last_access *p)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		const struct visit *r = &c->visits[i];
@@ -218,7 +218,7 @@ static void remember_pair(struct breakable *a, struct cell *c, const struct pair
 		struct pair *old = &c->pairs[i];
 
 		if (old->thread == pair->thread && old->p == pair->p && old->i == pair->i &&
-		    old->near == pair->near) {
+		    old->adjacent == pair->adjacent) {
 			old->locks = common(a, old->locks, pair->locks);
 			old->epoch = pair->epoch;
 			return;
@@ -251,14 +251,14 @@ static void remember_visit(struct breakable *a, struct cell *c, const struct vis
 	c->visits[c->count++] = *now;
 }
 
-static struct owner *owner_of(struct cell *c, uint32_t thread)
+static struct own_accesses *accesses_of(struct cell *c, uint32_t thread)
 {
-	for (size_t i = 0; i < c->owner_count; i++)
-		if (c->owners[i].thread == thread)
-			return &c->owners[i];
-	c->owners = xgrow(c->owners, c->owner_count, &c->owner_capacity, sizeof(*c->owners));
-	c->owners[c->owner_count] = (struct owner){ .thread = thread };
-	return &c->owners[c->owner_count++];
+	for (size_t i = 0; i < c->own_count; i++)
+		if (c->owns[i].thread == thread)
+			return &c->owns[i];
+	c->owns = xgrow(c->owns, c->own_count, &c->own_capacity, sizeof(*c->owns));
+	c->owns[c->own_count] = (struct own_accesses){ .thread = thread };
+	return &c->owns[c->own_count++];
 }
 
 static uint32_t number_of(struct breakable *a, const struct pair *pair)
@@ -273,12 +273,12 @@ static uint32_t number_of(struct breakable *a, const struct pair *pair)
 	return (uint32_t)*number - 1;
 }
 
-static void add_pair(struct breakable *a, struct cell *c, const struct own *p, const struct visit *now,
-		     const struct view *view, bool near)
+static void add_pair(struct breakable *a, struct cell *c, const struct last_access *p, const struct visit *now,
+		     const struct view *view, bool adjacent)
 {
 	struct pair pair = { .thread = now->thread, .p = p->site, .i = now->site,
 			     .locks = locks_since(a, view, p->index), .p_write = p->write,
-			     .i_write = now->write, .near = near, .epoch = now->epoch };
+			     .i_write = now->write, .adjacent = adjacent, .epoch = now->epoch };
 
 	pair.number = number_of(a, &pair);
 	pair_against_visits(a, c, &pair, p);
@@ -290,8 +290,8 @@ static void add_pair(struct breakable *a, struct cell *c, const struct own *p, c
 static void access_cell(struct breakable *a, struct cell *c, const struct visit *now, const struct view *view,
 			uint32_t clock)
 {
-	struct owner *owner = owner_of(c, now->thread);
-	bool near = clock && owner->last.clock == clock;
+	struct own_accesses *own = accesses_of(c, now->thread);
+	bool adjacent = clock && own->last.clock == clock;
 
 	for (size_t i = 0; i < c->pair_count; i++) {
 		const struct pair *pair = &c->pairs[i];
@@ -302,23 +302,23 @@ static void access_cell(struct breakable *a, struct cell *c, const struct visit 
 	}
 	a->writes = xreach(a->writes, now->site, &a->site_count, sizeof(*a->writes));
 	a->writes[now->site] = now->write;
-	if (owner->last.site && near)
-		learn_pairs_add(&a->near, owner->last.site, now->site);
-	if (owner->last.site)
-		add_pair(a, c, &owner->last, now, view, near);
+	if (own->last.site && adjacent)
+		learn_pairs_add(&a->adjacent, own->last.site, now->site);
+	if (own->last.site)
+		add_pair(a, c, &own->last, now, view, adjacent);
 	/*
 	 * If the write holds locks, a WRW pair counts only if one of these is held all the time.
 	 * Otherwise each update of a variable under a lock would be watched together with the
 	 * next update.
 	 */
-	if (now->write && owner->wrote.site && !owner->last.write &&
-	    (now->locks == LOCKS_NONE || locks_since(a, view, owner->wrote.index) != LOCKS_NONE))
-		add_pair(a, c, &owner->wrote, now, view, false);
+	if (now->write && own->wrote.site && !own->last.write &&
+	    (now->locks == LOCKS_NONE || locks_since(a, view, own->wrote.index) != LOCKS_NONE))
+		add_pair(a, c, &own->wrote, now, view, false);
 	remember_visit(a, c, now);
-	owner->last = (struct own){ .site = now->site, .clock = clock, .write = now->write,
+	own->last = (struct last_access){ .site = now->site, .clock = clock, .write = now->write,
 				    .index = view->index };
 	if (now->write)
-		owner->wrote = owner->last;
+		own->wrote = own->last;
 }
 
 void breakable_step(struct breakable *a, const struct learn_step *s, const struct view *view)
@@ -340,11 +340,11 @@ void breakable_step(struct breakable *a, const struct learn_step *s, const struc
 void breakable_finish(struct breakable *a)
 {
 	uint32_t *first = xcalloc(a->site_count + 1, sizeof(*first));
-	uint32_t *next = xcalloc(a->near.count + 1, sizeof(*next));
+	uint32_t *next = xcalloc(a->adjacent.count + 1, sizeof(*next));
 
-	for (uint32_t i = 0; i < a->near.count; i++) {
-		next[i + 1] = first[a->near.items[i].first];
-		first[a->near.items[i].first] = i + 1;
+	for (uint32_t i = 0; i < a->adjacent.count; i++) {
+		next[i + 1] = first[a->adjacent.items[i].first];
+		first[a->adjacent.items[i].first] = i + 1;
 	}
 	/* The loop appends to this list: an access that follows a candidate is a candidate, too. */
 	for (size_t i = 0; i < a->candidates.count; i++) {
@@ -355,7 +355,7 @@ void breakable_finish(struct breakable *a)
 
 		add_breaker(a, &p, candidate.first, a->writes[candidate.first]);
 		for (uint32_t n = first[candidate.first]; n; n = next[n])
-			learn_pairs_add(&a->candidates, a->near.items[n - 1].second, candidate.second);
+			learn_pairs_add(&a->candidates, a->adjacent.items[n - 1].second, candidate.second);
 	}
 	free(first);
 	free(next);

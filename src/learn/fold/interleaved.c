@@ -7,7 +7,7 @@
 #define VISITORS 16u	/* per pair; further ones are dropped, as if they had not come */
 
 /* A thread's last access, and the sites of other threads that came since. */
-struct own {
+struct last_access {
 	uint32_t thread, site;	/* site 0: not known */
 	/* number of blocking calls of the thread before the access */
 	uint32_t blocked_calls;
@@ -16,7 +16,7 @@ struct own {
 };
 
 struct cell {
-	struct own *owns;
+	struct last_access *accesses;
 	size_t count, capacity;
 };
 
@@ -29,7 +29,7 @@ struct interleaved {
 
 static void clear(void *item)
 {
-	free(((struct cell *)item)->owns);
+	free(((struct cell *)item)->accesses);
 }
 
 struct interleaved *interleaved_new(unsigned granularity)
@@ -53,7 +53,7 @@ void interleaved_free(struct interleaved *in)
 	free(in);
 }
 
-static void visit(struct own *o, uint32_t site)
+static void visit(struct last_access *o, uint32_t site)
 {
 	for (uint32_t i = 0; i < o->count; i++)
 		if (o->visitors[i] == site)
@@ -62,7 +62,7 @@ static void visit(struct own *o, uint32_t site)
 		o->visitors[o->count++] = site;
 }
 
-static void close_pair(struct interleaved *in, const struct own *o, uint32_t site)
+static void close_pair(struct interleaved *in, const struct last_access *o, uint32_t site)
 {
 	learn_pairs_add(&in->unblocked, o->site, site);
 	for (uint32_t i = 0; i < o->count; i++)
@@ -71,23 +71,23 @@ static void close_pair(struct interleaved *in, const struct own *o, uint32_t sit
 
 static void step(struct interleaved *in, struct cell *c, const struct learn_step *s)
 {
-	struct own *mine = NULL;
+	struct last_access *own = NULL;
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->owns[i].thread == s->thread)
-			mine = &c->owns[i];
+		if (c->accesses[i].thread == s->thread)
+			own = &c->accesses[i];
 		else if (s->site)
-			visit(&c->owns[i], s->site);
-	if (!mine) {
-		c->owns = xgrow(c->owns, c->count, &c->capacity, sizeof(*c->owns));
-		mine = &c->owns[c->count++];
-	} else if (mine->site && s->site && mine->blocked_calls == in->blocked_calls[s->thread]) {
-		close_pair(in, mine, s->site);
+			visit(&c->accesses[i], s->site);
+	if (!own) {
+		c->accesses = xgrow(c->accesses, c->count, &c->capacity, sizeof(*c->accesses));
+		own = &c->accesses[c->count++];
+	} else if (own->site && s->site && own->blocked_calls == in->blocked_calls[s->thread]) {
+		close_pair(in, own, s->site);
 	}
-	mine->thread = s->thread;
-	mine->site = s->site;
-	mine->blocked_calls = in->blocked_calls[s->thread];
-	mine->count = 0;
+	own->thread = s->thread;
+	own->site = s->site;
+	own->blocked_calls = in->blocked_calls[s->thread];
+	own->count = 0;
 }
 
 void interleaved_step(struct interleaved *in, const struct learn_step *s)

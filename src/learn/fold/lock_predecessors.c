@@ -109,13 +109,13 @@ static void add_all(const struct learn_pairs *from, struct learn_pairs *to)
 		learn_pairs_add(to, from->items[i].first, from->items[i].second);
 }
 
-void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *told)
+void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *lists)
 {
-	add_all(&t->seen, told->seen);
-	add_all(&t->first, told->first);
-	add_all(&t->after, told->after);
+	add_all(&t->seen, lists->seen);
+	add_all(&t->first, lists->first);
+	add_all(&t->after, lists->after);
 	for (size_t i = 0; i < t->unordered.count; i++) {
-		learn_pairs_add(told->expected, t->unordered.items[i].first, t->unordered.items[i].second);
-		learn_pairs_add(told->expected, t->unordered.items[i].second, t->unordered.items[i].first);
+		learn_pairs_add(lists->expected, t->unordered.items[i].first, t->unordered.items[i].second);
+		learn_pairs_add(lists->expected, t->unordered.items[i].second, t->unordered.items[i].first);
 	}
 }

@@ -26,6 +26,6 @@ struct lock_pred_lists {
 	struct learn_pairs *first, *after;	/* (M, M): as in unordered_sites.h */
 };
 
-void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *told);
+void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *lists);
 
 #endif

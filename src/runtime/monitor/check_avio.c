@@ -76,10 +76,10 @@ static void note_local(struct check_thread *own, const struct access *t)
 /* Adds the thread to the cell. If the cell is full, its first thread is dropped. */
 static struct check_thread *add_thread(struct check_page *page, uint32_t granule)
 {
-	struct check_cell *c = &page->near[granule];
+	struct check_cell *c = &page->cells[granule];
 	struct check_thread *own;
 
-	if (c->count == CHECK_NEAR + CHECK_FAR) {
+	if (c->count == CHECK_CELL_THREADS + CHECK_OVERFLOW_THREADS) {
 		for (uint32_t i = 1; i < c->count; i++)
 			*check_thread_at(page, granule, i - 1) = *check_thread_at(page, granule, i);
 		monitor_count(&watch.log->lost_cells, 1);
@@ -131,7 +131,7 @@ static void update_owner(uint64_t granule, bool write)
 static void check_granule(struct check_page *page, uint64_t at, const struct access *t)
 {
 	uint32_t granule = at % CHECK_PAGE_GRANULES;
-	struct check_cell *c = &page->near[granule];
+	struct check_cell *c = &page->cells[granule];
 	uint64_t me = (uint64_t)t->site << 16 | t->serial;
 	enum watchlog_kind kind = WATCHLOG_NONE;
 	struct check_thread *own = NULL;

@@ -30,10 +30,10 @@ static inline bool check_is_repeated_read(uint64_t addr, uint64_t size)
 
 	if ((at + size - 1) >> 3 != granule || seen->number != number + 1)
 		return false;
-	c = &seen->page->near[granule % CHECK_PAGE_GRANULES];
-	for (uint32_t i = 0; i < CHECK_NEAR && i < c->count; i++)
-		if (c->own[i].serial == monitor_self.serial)
-			return !c->own[i].write && !c->own[i].last_remote_write;
+	c = &seen->page->cells[granule % CHECK_PAGE_GRANULES];
+	for (uint32_t i = 0; i < CHECK_CELL_THREADS && i < c->count; i++)
+		if (c->threads[i].serial == monitor_self.serial)
+			return !c->threads[i].write && !c->threads[i].last_remote_write;
 	return false;
 }
 

@@ -78,17 +78,17 @@ static bool is_for(const struct slot *s, uint64_t number)
 static struct slot *claim(uint64_t number)
 {
 	struct slot *s;
-	uint64_t nobody;
+	uint64_t free;
 	uint32_t n;
 
 	if (__atomic_load_n(&cells.used, __ATOMIC_RELAXED) >= cells.most)
 		return NULL;
 	do {
-		nobody = 0;
+		free = 0;
 		s = find(number);
 		if (is_for(s, number))
 			return s;	/* another thread was faster */
-	} while (!__atomic_compare_exchange_n(&s->number, &nobody, number + 1, false, __ATOMIC_ACQ_REL,
+	} while (!__atomic_compare_exchange_n(&s->number, &free, number + 1, false, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
 	n = __atomic_fetch_add(&cells.used, 1, __ATOMIC_RELAXED);
 	if (n < cells.most)
@@ -152,7 +152,7 @@ void check_cells_forget(uint64_t first, uint64_t last)
 		struct check_page *page = is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
 
 		for (uint64_t i = first > start ? first - start : 0; page && i <= end; i++) {
-			struct check_cell *c = &page->near[i];
+			struct check_cell *c = &page->cells[i];
 
 			if (!c->count || !check_cell_lock(c))
 				continue;

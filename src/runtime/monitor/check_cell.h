@@ -4,7 +4,8 @@
  *
  * Granules never share a cell. The first access of a monitored site to CHECK_PAGE_GRANULES granules
  * creates a page of cells for them. A hash table finds the page, behind a small cache per thread. A
- * cell takes one cache line for up to CHECK_NEAR threads, and a second one for CHECK_FAR more.
+ * cell takes one cache line for up to CHECK_CELL_THREADS threads, and a second one for
+ * CHECK_OVERFLOW_THREADS more.
  */
 #ifndef RUNTIME_MONITOR_CHECK_CELL_H
 #define RUNTIME_MONITOR_CHECK_CELL_H
@@ -12,8 +13,8 @@
 #include "runtime/monitor/monitor.h"
 
 #define CHECK_PAGE_GRANULES 512u
-#define CHECK_NEAR 3u		/* threads in a cell's first line, and in the second */
-#define CHECK_FAR 4u
+#define CHECK_CELL_THREADS 3u		/* threads in a cell's first line, and in the second */
+#define CHECK_OVERFLOW_THREADS 4u
 #define CHECK_SITES (1u << 24)	/* sites with larger numbers are not checked: 24 bits */
 
 /* What one thread did to the granule. Sites are 0 if there is none. */
@@ -37,12 +38,12 @@ struct check_cell {
 	uint64_t latest;
 	uint32_t lock;
 	uint32_t count;
-	struct check_thread own[CHECK_NEAR];
+	struct check_thread threads[CHECK_CELL_THREADS];
 } __attribute__((aligned(64)));
 
 struct check_page {
-	struct check_cell near[CHECK_PAGE_GRANULES];
-	struct check_thread far[CHECK_PAGE_GRANULES][CHECK_FAR];
+	struct check_cell cells[CHECK_PAGE_GRANULES];
+	struct check_thread overflow[CHECK_PAGE_GRANULES][CHECK_OVERFLOW_THREADS];
 };
 
 _Static_assert(sizeof(struct check_thread) == 16 && sizeof(struct check_cell) == 64, "cell");
@@ -67,7 +68,7 @@ static inline struct check_page *check_page(uint64_t number)
 
 static inline struct check_thread *check_thread_at(struct check_page *p, uint32_t granule, uint32_t i)
 {
-	return i < CHECK_NEAR ? &p->near[granule].own[i] : &p->far[granule][i - CHECK_NEAR];
+	return i < CHECK_CELL_THREADS ? &p->cells[granule].threads[i] : &p->overflow[granule][i - CHECK_CELL_THREADS];
 }
 
 /* With watch.streaks: the shadow value of the thread that owns the granule. */

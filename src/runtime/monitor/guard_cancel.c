@@ -31,12 +31,12 @@ void guard_cancel(uint64_t handle, uint64_t pc)
 	const struct active_site *site = rules_find(pc, true);
 	struct guard_delay delay = { 0 };
 	const struct monitor_thread *t;
-	uint32_t nobody = 0;
+	uint32_t never_changes = 0;
 
 	if (!site || (site->flags & (RULES_CANCEL | RULES_LATE)) != (RULES_CANCEL | RULES_LATE))
 		return;
 	while (!delay.give_up) {
-		struct guard_conflict busy = { .kind = WATCHLOG_PSET, .slot = MONITOR_ANY_THREAD, .word = &nobody };
+		struct guard_conflict busy = { .kind = WATCHLOG_PSET, .slot = MONITOR_ANY_THREAD, .word = &never_changes };
 
 		t = thread_of(handle);
 		if (t ? t == monitor_me() || rests(t) : !__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))

@@ -15,7 +15,7 @@ struct watchlog *monitor_log_open(const char *path)
 {
 	long fd = path[0] ? sys_call(SYS_open, path, O_RDWR | O_CLOEXEC, 0) : -1;
 	struct watchlog *log = (void *)-1;
-	uint32_t nobody = 0;
+	uint32_t unset = 0;
 
 	if (fd >= 0 && sys_call(SYS_lseek, fd, 0, SEEK_END) >= (long)sizeof(*log))
 		log = sys_mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
@@ -31,7 +31,7 @@ struct watchlog *monitor_log_open(const char *path)
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (sys_failed(log))
 		return NULL;
-	__atomic_compare_exchange_n(&log->pid, &nobody, (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
+	__atomic_compare_exchange_n(&log->pid, &unset, (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
 				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return log;
 }

@@ -87,7 +87,7 @@ static void test_rules(void **state)
 	struct known_pair orders[] = { { 0, 1, 0, 0, 0 } };
 	/* Before the write: one of the reads, mostly; before the memcpy's write, its read, and more often itself. */
 	struct learnt_local locals[] = { { 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 } };
-	struct known k = { .sites = sites, .count = 5, .places = places, .address_count = 7, .pairs = pairs,
+	struct known k = { .sites = sites, .count = 5, .addresses = places, .address_count = 7, .pairs = pairs,
 			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1,
 			   .locals = locals, .local_count = 4 };
 	struct compile_stats stats;

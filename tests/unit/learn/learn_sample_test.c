@@ -61,7 +61,7 @@ static void test_bursts(void **state)
 		for (unsigned i = 0; i < SAMPLE_BURST; i++) {
 			addr = BASE;
 			assert_true(sample_next(s, 1, &addr, BASE + 8, &run));
-			assert_int_equal(run.anew, burst > 0 && i == 0);
+			assert_int_equal(run.after_rest, burst > 0 && i == 0);
 		}
 		for (unsigned i = 0; i < SAMPLE_BURST << (burst + 1); i++)
 			assert_false(takes(s, 1, BASE));

@@ -350,7 +350,7 @@ static void test_merge(void **state)
 	assert_int_equal(k.triples[0].runs, 2);
 	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
 	assert_true(follows(&k, "a", LEARN_READ, "w", LEARN_WRITE, false));
-	assert_int_equal(seen(k.near, k.unblocked_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
+	assert_int_equal(seen(k.unblocked, k.unblocked_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
 	assert_int_equal(seen(k.visits, k.visit_count, site(&k, "a", LEARN_READ), site(&k, "w", LEARN_WRITE)), 2);
 	known_free(&k);
 	/* Not twice the same file. */
