@@ -71,7 +71,7 @@ static void play(struct world *w, size_t i)
 	w->index[t]++;
 }
 
-/* A step that can be done now. */
+/* A step that is possible in this state. */
 static struct step random_step(const struct world *w, size_t i, uint64_t *seed)
 {
 	struct step s = { .what = test_random(seed) % 10, .thread = test_random(seed) % THREADS,
@@ -128,7 +128,10 @@ static void test_random_traces(void **state)
 	assert_true(some > 300);
 }
 
-/* Places that come again and again: some may be called breakable that are not, none the other way. */
+/*
+ * Sites that occur several times: the fold may report more pairs than the reference, but none
+ * less.
+ */
 static void test_repeated_places(void **state)
 {
 	uint64_t seed = 42;
@@ -158,7 +161,7 @@ static void test_repeated_places(void **state)
 	}
 }
 
-/* `at_last`: with what those in between may go on to do. */
+/* `breakable` before breakable_finish(), `at_last` after it. */
 static void expect(const struct step *steps, size_t count, const char *breakable, const char *at_last)
 {
 	struct world w;
@@ -181,25 +184,28 @@ static void expect(const struct step *steps, size_t count, const char *breakable
 
 static void test_by_hand(void **state)
 {
-	/* A counter under a lock: only what two critical sections do can be broken apart. */
+	/* A counter under a lock: only a pair in two critical sections can be broken. */
 	static const struct step locked[] = {
 		{ TAKE, 0, 0, 0 }, { READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { GIVE, 0, 0, 0 },
 		{ TAKE, 0, 0, 0 }, { READ, 0, 0, 3 }, { WRITE, 0, 0, 4 }, { GIVE, 0, 0, 0 },
 		{ TAKE, 1, 0, 0 }, { READ, 1, 0, 5 }, { WRITE, 1, 0, 6 }, { GIVE, 1, 0, 0 },
 	};
-	/* Handed over: nobody can come between. */
-	static const struct step handed[] = {
+	/* Ordered by a semaphore: no access can come between. */
+	static const struct step ordered[] = {
 		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { POST, 0, 0, 0 },
 		{ WAIT, 1, 2, 0 }, { READ, 1, 0, 3 }, { WRITE, 1, 0, 4 },
 	};
 	static const struct step unlocked[] = {
 		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { READ, 1, 0, 3 }, { READ, 1, 0, 4 },
 	};
-	/* Who comes second finds nothing to do; had it come in between, it would have done the same. */
+	/*
+	 * The second thread has nothing to do. If it came in between, it would do what the first
+	 * one did.
+	 */
 	static const struct step once[] = {
 		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { READ, 1, 0, 1 },
 	};
-	/* The write is of a later phase: it cannot follow at once. */
+	/* The write is in a later phase, so it does not follow the read. */
 	static const struct step phases[] = {
 		{ READ, 0, 0, 1 }, { READ, 0, 0, 2 }, { POST, 0, 0, 0 }, { READ, 1, 0, 3 }, { WAIT, 1, 2, 0 },
 		{ WRITE, 1, 0, 4 },
@@ -207,7 +213,7 @@ static void test_by_hand(void **state)
 
 	(void)state;
 	expect(locked, sizeof(locked) / sizeof(*locked), "2 3\nvisit 2 6\n", "2 3\nvisit 2 6\n");
-	expect(handed, sizeof(handed) / sizeof(*handed), "", "");
+	expect(ordered, sizeof(ordered) / sizeof(*ordered), "", "");
 	expect(unlocked, sizeof(unlocked) / sizeof(*unlocked), "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n",
 	       "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n");
 	expect(once, sizeof(once) / sizeof(*once), "visit 1 1\n", "1 2\nvisit 1 1\n");

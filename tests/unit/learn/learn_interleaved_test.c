@@ -1,4 +1,7 @@
-/* Who came between two accesses, or takings of a lock, of a thread that did not rest in between. */
+/*
+ * Visits between two accesses, or acquisitions, of a thread that made no blocking call in
+ * between.
+ */
 #include "learn_util.h"
 
 #include "learn/fold/interleaved.h"
@@ -19,7 +22,10 @@ static char *found(const struct interleaved *in)
 	return sorted(&b);
 }
 
-/* "1U0" stands for a call of thread 1 that may block; takings have the number of the step, too. */
+/*
+ * "1U0" stands for a blocking call of thread 1. The site of an acquisition is the number of its
+ * step, too.
+ */
 static void play(struct interleaved *in, struct learn_step *s, size_t i)
 {
 	if (s->op == IROOT_OP_RELEASE) {
@@ -52,16 +58,17 @@ static void test_by_hand(void **state)
 	expect("1R0 1W0", "near 1 2\n");
 	expect("1R0 2W0 1W0", "inside 1 2\nnear 1 3\n");
 	expect("1R0 2W1 1W0", "near 1 3\n");			/* other memory */
-	expect("1R0 2W0 1U0 1W0", "");				/* it rested */
-	expect("1R0 2W0 2U0 1W0", "inside 1 2\nnear 1 4\n");	/* another one did */
+	/* the thread made a blocking call */
+	expect("1R0 2W0 1U0 1W0", "");
+	expect("1R0 2W0 2U0 1W0", "inside 1 2\nnear 1 4\n");	/* the other thread did */
 	expect("1R0 2R0 3R0 2W0 1W0", "inside 1 2\ninside 1 3\ninside 1 4\ninside 2 3\nnear 1 5\nnear 2 4\n");
 	expect("1R0 1R0 2W0 1R0", "inside 2 3\nnear 1 2\nnear 2 4\n");
 	expect("1A0 2A0 1A0", "inside 1 2\nnear 1 3\n");
-	expect("1A0 2W0 1A0", "near 1 3\n");			/* a lock is no memory */
+	expect("1A0 2W0 1A0", "near 1 3\n");			/* accesses do not visit a lock */
 	expect("1A0 2A0 1U0 1A0", "");
 }
 
-/* Memory begins anew; takings at places that are not known. */
+/* New memory, and acquisitions at unknown sites. */
 static void test_nothing_known(void **state)
 {
 	struct learn_step s[3] = { { .thread = 1, .op = IROOT_OP_READ, .addr = 0x1000, .size = 8, .site = 1 },

@@ -1,4 +1,4 @@
-/* Whom others should not come after before its thread went on. */
+/* Which accesses must wait until another thread has finished a pair. */
 #include "learn_util.h"
 
 #include "learn/unfinished_pairs.h"
@@ -11,7 +11,7 @@ static void tell(void *ctx, uint32_t p, uint32_t r)
 	buf_addf(ctx, "%u %u\n", p, r);
 }
 
-/* One letter for each site, from 0: R, W, L (takes a lock). Lists end with an empty one. */
+/* One letter per site, from 0: R, W, L (takes a lock). Lists end with an empty element. */
 struct facts {
 	const char *sites;
 	struct known_pair unblocked[MOST], visits[MOST], pairs[MOST];
@@ -45,45 +45,48 @@ static void expect(const struct facts *f, const char *wanted)
 	free(got);
 }
 
-#define NEAR(p, i) { .first = p, .second = i, .seen = 20 }
+#define PAIR(p, i) { .first = p, .second = i, .seen = 20 }
 #define VISIT(p, r, inside) { .first = p, .second = r, .expected = 1, .seen = inside }
 #define MEET(a, b) { .first = a, .second = b, .how = STORE_CONFLICT }
-#define TURN(p, r) { .first = p, .second = r, .expected = 1 }
+#define EXPECTED(p, r) { .first = p, .second = r, .expected = 1 }
 
 static void test_memory(void **state)
 {
-	/* A length is read, read again, written: 0, 1, 2. Whoever reads it will write it. */
-	struct facts chain = { "RRW", .unblocked = { NEAR(0, 1), NEAR(1, 2), NEAR(2, 0) },
+	/*
+	 * Sites 0, 1, 2: a length is read, read again, written. A thread that reads it will
+	 * write it.
+	 */
+	struct facts chain = { "RRW", .unblocked = { PAIR(0, 1), PAIR(1, 2), PAIR(2, 0) },
 			       .visits = { VISIT(0, 2, 0), VISIT(1, 2, 0) }, .pairs = { MEET(0, 2), MEET(1, 2) } };
-	/* A read that nothing comes after, of what is about to change. */
-	struct facts read = { "RWR", .unblocked = { NEAR(0, 1), NEAR(2, 2) }, .visits = { VISIT(0, 2, 0) },
+	/* A read, with no access after it, of memory that the other thread is about to change. */
+	struct facts read = { "RWR", .unblocked = { PAIR(0, 1), PAIR(2, 2) }, .visits = { VISIT(0, 2, 0) },
 			      .pairs = { MEET(2, 1) } };
 	/* Other bytes of the same cell. */
-	struct facts beside = { "RWW", .unblocked = { NEAR(0, 1) }, .visits = { VISIT(0, 2, 0) } };
+	struct facts beside = { "RWW", .unblocked = { PAIR(0, 1) }, .visits = { VISIT(0, 2, 0) } };
 
 	(void)state;
 	expect(&chain, "0 0\n0 1\n0 2\n1 0\n1 1\n1 2\n");
 	expect(&read, "0 2\n");
 	expect(&beside, "");
-	/* Between the first two it came in one run of 20, in two, in three: only that is usual. */
+	/* It came between the first two in 1, 2, 3 of 20 runs: only 3 count as usual. */
 	chain.visits[0].seen = 1;
 	expect(&chain, "0 0\n0 1\n0 2\n1 0\n1 1\n1 2\n");
 	chain.visits[0].seen = 2;
 	expect(&chain, "0 0\n0 1\n0 2\n1 0\n1 1\n1 2\n");
 	chain.visits[0].seen = 3;
 	expect(&chain, "1 0\n1 1\n1 2\n");
-	/* One run is luck, however few there were. */
+	/* A single visit counts as luck, however few runs there were. */
 	chain.unblocked[0].seen = chain.visits[0].seen = 1;
 	expect(&chain, "0 0\n0 1\n0 2\n1 0\n1 1\n1 2\n");
 }
 
 static void test_locks(void **state)
 {
-	/* 1 may come after 0, whose thread takes the lock again; and often did after 2. */
-	static const struct facts locks = { "LLL", .unblocked = { NEAR(0, 2), NEAR(2, 0) }, .visits = { VISIT(2, 1, 9) },
-					    .pairs = { TURN(0, 1), TURN(2, 1) } };
-	/* Nobody has to wait for what does not come. */
-	static const struct facts last = { "LL", .pairs = { TURN(0, 1) } };
+	/* Site 1 may follow 0, whose thread takes the lock again. It often followed 2. */
+	static const struct facts locks = { "LLL", .unblocked = { PAIR(0, 2), PAIR(2, 0) }, .visits = { VISIT(2, 1, 9) },
+					    .pairs = { EXPECTED(0, 1), EXPECTED(2, 1) } };
+	/* No pair, so no thread has to wait. */
+	static const struct facts last = { "LL", .pairs = { EXPECTED(0, 1) } };
 
 	(void)state;
 	expect(&locks, "0 1\n");

@@ -1,4 +1,4 @@
-/* The cells of a guard: who waits for one that is locked, and for how long. */
+/* The lock of a guard's cell: which thread waits for it, and for how long. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static struct watchlog watchlog;
 static uint64_t now;
 static bool dear;
 
-/* A millisecond for each look. */
+/* Each call advances the clock by a millisecond. */
 uint64_t sys_clock_ns(int clock)
 {
 	(void)clock;
@@ -59,7 +59,7 @@ static void *lock_it(void *tag)
 	return guard_cell_lock((uintptr_t)tag);
 }
 
-/* Whoever asks while it is locked gets it when it is free, however late that is. */
+/* A thread that waits for a cell gets it when it is unlocked, however late. */
 static void waits(void **state)
 {
 	struct guard_cell *c = guard_cell_lock(7);
@@ -70,7 +70,7 @@ static void waits(void **state)
 	assert_non_null(c);
 	assert_int_equal(pthread_create(&other, NULL, lock_it, (void *)7), 0);
 	while (__atomic_load_n(&now, __ATOMIC_RELAXED) < 3000000)
-		sched_yield();	/* it has slept_ns, and found it locked */
+		sched_yield();	/* it has slept, and found the cell locked */
 	guard_cell_unlock(c);
 	assert_int_equal(pthread_join(other, &got), 0);
 	assert_ptr_equal(got, c);
@@ -79,7 +79,10 @@ static void waits(void **state)
 	assert_true(watch.waited_ns >= 1000000);
 }
 
-/* Not for ever, and not twice, until it was free again. */
+/*
+ * A thread waits for a cell only as long as a delay may take. Then no thread waits for it until
+ * it was unlocked.
+ */
 static void gives_up(void **state)
 {
 	struct guard_cell *c = guard_cell_lock(7);
@@ -115,7 +118,7 @@ static void may_not_wait(void **state)
 	assert_ptr_equal(guard_cell_lock(7), c);
 }
 
-/* Another one in the same place: what was known is forgotten, and counted. */
+/* Two tags in one cell: the newer one clears the older one's state, which is counted. */
 static void shares(void **state)
 {
 	uint64_t other = 8;
@@ -132,7 +135,7 @@ static void shares(void **state)
 	assert_int_equal(c->tx[0].epoch, 0);
 	assert_int_equal(watchlog.lost_cells, 1);
 	guard_cell_unlock(c);
-	guard_cell_forget(7);		/* is not there */
+	guard_cell_forget(7);		/* not in the table */
 	assert_int_equal(c->tag, other);
 	guard_cell_forget(other);
 	assert_int_equal(c->tag, 0);
