@@ -19,9 +19,8 @@
 /* The gate of a site, and a cut that moves. */
 struct guard_set_gate {
 	uint16_t number;	/* of the gate, from 1; 0: none */
-	/* the site takes a lock, and a transaction is cut before it, because */
-	bool cut;
-	bool no_cut;		/* the cut before this access moved to where its lock is taken */
+	bool cut;	/* the site takes a lock, and a cut of an access under that lock moved here */
+	bool no_cut;	/* the cut before this access moved to where its lock is taken */
 };
 
 /* Adds RULES_IN_TX, RULES_HOLDS_TX and RULES_REMOTE to `marks`, by site. `gates` may be NULL. */

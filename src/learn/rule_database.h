@@ -101,16 +101,16 @@ int store_failed(struct store *s, int64_t site, bool broken, struct err *err);
 int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct err *err);
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
-/*
- * What is known of a pair (P, M). STORE_FIRST and STORE_AFTER are of pairs (M, M): the site
- * accessed memory first, or after other threads (learn/fold/unordered_sites.h).
- */
-enum store_pair_kind { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_CONFLICT = 4, STORE_RACE = 8, STORE_FIRST = 32,
-		 STORE_AFTER = 64 };
-/*
- * If not `sure`, STORE_RACE counts only from the second run on. The first run sets the next bit
- * of known_pair.how.
- */
+/* What a run tells about a pair (P, M). The last two are of pairs (M, M). */
+enum store_pair_kind {
+	STORE_SEEN = 1,		/* M immediately followed P of another thread */
+	STORE_EXPECTED = 2,	/* M may follow P in another run */
+	STORE_CONFLICT = 4,	/* P and M conflict, and only locks may order them */
+	STORE_RACE = 8,		/* no lock orders them either; 16: in one run that was not sure */
+	STORE_FIRST = 32,	/* M accessed memory before all unordered accesses of other threads */
+	STORE_AFTER = 64,	/* M accessed memory after such an access */
+};
+/* If not `sure`, STORE_RACE counts only from the second run on. The first run sets the next bit. */
 int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
 		  struct err *err);
 /* Local pair (p, i); site r that may come between i and a p (learn/fold/breakable_pairs.h). */
@@ -217,7 +217,8 @@ struct known {
 	/* (P, I) without a blocking call between them; `seen`: number of runs */
 	struct known_pair *unblocked;
 	size_t unblocked_count, unblocked_capacity;
-	struct known_pair *visits;	/* (P, R): R may come after P, and how often it did */
+	/* (P, R): in `expected` runs, R could come after P and before I; in `seen` runs it did */
+	struct known_pair *visits;
 	size_t visit_count, visit_capacity;
 	struct known_triple *triples;
 	size_t triple_count, triple_capacity;
@@ -238,8 +239,8 @@ void known_free(struct known *k);
  * it still holds: the break does harm, and the passing runs had luck. It also holds if all failing
  * runs broke it, and by chance fewer would have. A single failing run may have another reason.
  */
-#define LEARNT_HARM 2u
-#define LEARNT_BY_CHANCE 5u
+#define LEARNT_HARM 2u		/* times as often as passing runs */
+#define LEARNT_BY_CHANCE 5u	/* failing runs that would not have broken it */
 
 static inline bool known_holds(const struct known_site *s, uint64_t threshold)
 {
@@ -254,7 +255,7 @@ static inline bool known_holds(const struct known_site *s, uint64_t threshold)
  * Was the pair met in enough of the runs that reached i? A rare pair may well be seen broken
  * before it is seen whole.
  */
-#define LEARNT_SHARE 10u		/* one run in this many, */
+#define LEARNT_SHARE 10u	/* one run in this many, */
 #define LEARNT_ENOUGH 20u	/* or this many runs */
 
 static inline bool learnt_often(const struct known *k, const struct learnt_local *l)

@@ -15,7 +15,7 @@
 struct training_run {
 	struct learn_sites sites;
 	struct avio *avio;
-	struct pset *pset;
+	struct pset *pset;	/* NULL for a probe */
 	/*
 	 * (P, M): in another run M may immediately follow P of another thread. The two accessed the
 	 * same memory, and creation, join, barriers, conditions and semaphores leave them
@@ -23,8 +23,7 @@ struct training_run {
 	 * first of its own.
 	 */
 	struct learn_pairs expected;
-	/* NULL if the depth does not ask for it; also pset, interleaved */
-	struct breakable *breakable;
+	struct breakable *breakable;	/* NULL for TRAINING_RUN_DETECT */
 	/* Pairs of conflicting sites that only locks may order: (A, B) and (B, A). */
 	struct learn_pairs conflicts;
 	struct learn_pairs races;	/* of `conflicts`, pairs that no common lock excludes */
@@ -33,13 +32,13 @@ struct training_run {
 	 * and `expected`.
 	 */
 	struct learn_pairs lock_seen, lock_expected;
-	struct interleaved *interleaved;
+	struct interleaved *interleaved;	/* NULL unless TRAINING_RUN_FULL */
 	/*
 	 * (M, M): sites that came first, or after another thread (unordered_sites.h,
 	 * lock_predecessors.h, cancellation.h).
 	 */
 	struct learn_pairs first, after;
-	struct lifetx *lifetx;	/* made by training_run_transactions(); also lock_sites */
+	struct lifetx *lifetx;	/* lifetx and lock_sites: made by training_run_transactions() */
 	struct lock_sites *lock_sites;
 	/* items that did not fit into the memory of a fold: pairs may be missing */
 	uint64_t lost;

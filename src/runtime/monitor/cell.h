@@ -28,6 +28,7 @@
 #define CELL_TAG_LOCK (1ull << 62)	/* tag of a lock: its address / 8, and this bit */
 #define CELL_TAG_GATE (1ull << 61)	/* tag of a gate: its number, and this bit */
 
+/* An access, and the thread that made it. */
 struct guard_cell_access {
 	uint32_t site;		/* 0: none */
 	uint16_t serial;
@@ -38,14 +39,15 @@ struct guard_cell_access {
 _Static_assert(MONITOR_THREADS <= 1u << 10, "slot");
 #define CELL_ACCESS_MASK 63u
 
+/* A transaction that accessed the granule. It is under way while its thread has this epoch. */
 struct guard_cell_tx {
 	uint32_t site, epoch;
 	uint16_t slot;
-	uint16_t exclusive;
+	uint16_t exclusive;	/* 1: it writes the granule, or other memory */
 };
 
 struct guard_cell {
-	uint32_t lock;
+	uint32_t lock;		/* enum in cell.c */
 	uint32_t version;	/* changes with each access; a futex */
 	uint64_t tag;		/* 0: the cell is free */
 	/*

@@ -12,12 +12,12 @@
 /* Why an access must wait. */
 struct guard_conflict {
 	enum watchlog_kind kind;	/* WATCHLOG_NONE: it need not */
-	uint32_t site;			/* the other thread's access; 0: none */
+	uint32_t site;			/* of the other thread's access; 0: none */
 	/* of the thread that must make progress, or MONITOR_ANY_THREAD */
 	uint32_t slot;
 	/*
-	 * The wait ends when that thread does another access after its access number `access` -
-	 * 1. 0: it ends for another reason.
+	 * 1 + number of that thread's access that another access of the thread must follow; 0: the
+	 * conflict ends for another reason.
 	 */
 	uint32_t access;
 	/* futex that changes when the conflict may be over, and its value now */
@@ -73,15 +73,13 @@ SNARLRT_HIDDEN void guard_tx_begin_access(const struct active_site *site);
 SNARLRT_HIDDEN void guard_tx_end(void);
 SNARLRT_HIDDEN void guard_tx_end_if_tail(void);
 
-/*
- * guard_lock.c, mutexes: before a blocking lock; after it; after a lock in another way (trylock,
- * timed, return from a condition wait); before the unlock; any lock is held, or not held any
- * more.
- */
-SNARLRT_HIDDEN void guard_lock_before(const void *lock, uint64_t pc);
-SNARLRT_HIDDEN void guard_lock_acquired(const void *lock);
+/* guard_lock.c: mutexes and held locks. */
+SNARLRT_HIDDEN void guard_lock_before(const void *lock, uint64_t pc);	/* a blocking lock begins */
+SNARLRT_HIDDEN void guard_lock_acquired(const void *lock);	/* it has ended */
+/* The lock was taken by a trylock or timed lock, or again at the end of a condition wait. */
 SNARLRT_HIDDEN void guard_lock_acquired_elsewhere(const void *lock);
-SNARLRT_HIDDEN void guard_unlock(const void *lock);
+SNARLRT_HIDDEN void guard_unlock(const void *lock);	/* it is still held */
+/* The thread holds a lock of any kind, or holds it no longer. */
 SNARLRT_HIDDEN void guard_held_add(const void *lock);
 SNARLRT_HIDDEN void guard_held_remove(const void *lock);
 

@@ -217,7 +217,7 @@ void guard_lock_acquired(const void *lock)
 		monitor_me()->state = MONITOR_RUNNING;
 	}
 	guard_wait_end(&delay);
-	if (watch.locks && site)	/* other sites are in no rule */
+	if (watch.locks && site)	/* no rule names another site as a predecessor */
 		lock_taken(lock, site);
 }
 

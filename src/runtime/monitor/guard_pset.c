@@ -7,7 +7,7 @@
  * memory waits until another thread accessed the memory. An access that never came between two
  * accesses of another thread waits until that thread has done the second one.
  *
- * Taking a mutex counts as a write of the mutex, but only the third case applies to it.
+ * Taking a mutex counts as a write of the mutex. The first case does not apply to it.
  */
 #include "runtime/monitor/guard.h"
 

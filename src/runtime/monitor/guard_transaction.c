@@ -19,6 +19,9 @@
 
 #define TAIL_TICKS 60000u	/* about 20 us: longer than the access itself takes */
 
+/*
+ * By site: is it a tail? TAIL_UPGRADES: a transaction read a granule there, and wrote it later.
+ */
 enum { TAIL_UNKNOWN, TAIL_YES, TAIL_NO, TAIL_MASK = 3, TAIL_UPGRADES = 4 };
 
 static void wake(struct monitor_thread *t)

@@ -20,7 +20,7 @@
  * helped
  */
 #define TIMEOUTS_ALLOWED 2u
-#define HOPS 64
+#define HOPS 64		/* of a chain of waiting threads; a longer one counts as a cycle */
 #define BUDGET_FREE_NS 250000000u	/* all delays of the process may take this long in any case, */
 #define BUDGET_SHARE 20		/* and one part in this many of the time since its start */
 #define SETTLE_TICKS 60000u	/* about 20 us */

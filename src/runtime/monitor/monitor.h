@@ -19,11 +19,15 @@
 #include "runtime/monitor/rules.h"
 
 #define MONITOR_THREADS 1024u	/* alive at once; further threads are not monitored, but counted */
-#define MONITOR_HELD_LOCKS 8u		/* locks per thread: others are forgotten */
-#define MONITOR_CACHED_PAGES 64u		/* pages of check's cells that a thread caches */
+#define MONITOR_HELD_LOCKS 8u	/* locks per thread: others are forgotten */
+#define MONITOR_CACHED_PAGES 64u	/* pages of check's cells that a thread caches */
 #define MONITOR_ANY_THREAD UINT32_MAX
 
-enum monitor_state { MONITOR_RUNNING, MONITOR_DELAYED, MONITOR_BLOCKED };
+enum monitor_state {
+	MONITOR_RUNNING,
+	MONITOR_DELAYED,	/* guard delays it */
+	MONITOR_BLOCKED,	/* in a call that may block */
+};
 
 /* What other threads may read about a thread. Aligned to cache lines to avoid false sharing. */
 struct monitor_thread {
@@ -37,8 +41,8 @@ struct monitor_thread {
 	uint32_t waiters;	/* number of threads that wait on the epoch */
 	uint32_t accesses;	/* number of accesses that PSet has seen of the thread */
 	/*
-	 * The thread waits until the other thread has done one more access after its access
-	 * number waiting_access - 1. 0: it waits for another reason.
+	 * 1 + number of the access of thread `waiting_for` that another access of that thread must
+	 * follow; 0: this one waits for something else.
 	 */
 	uint32_t waiting_access;
 	uint32_t pad;
@@ -81,8 +85,9 @@ struct monitor_self {
 	uint64_t cuts_at_exit[4];
 };
 
+/* State of the monitor in this process. */
 struct watch {
-	bool check, pset, tx;
+	bool check, pset, tx;	/* mode check; mode guard with protect=pset, tx, or both */
 	bool locks;		/* mutexes have rules, too */
 	/* check: all sites of the rules, not only those marked RULES_CHECK */
 	bool all;
