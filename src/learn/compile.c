@@ -272,7 +272,8 @@ static void add_predecessors(struct sets *s, uint32_t first, uint32_t second, ui
 	for (size_t j = 0; j < ms; j++)
 		for (size_t n = 0; n < ps; n++) {
 			s->all = xgrow(s->all, s->count, &s->capacity, sizeof(*s->all));
-			s->all[s->count++] = (struct predecessor){ m[j].number, p[n].number | flag };
+			s->all[s->count++] =
+				(struct predecessor){ m[j].number, p[n].number | flag };
 		}
 }
 
@@ -327,7 +328,8 @@ static void add_after(struct rules *r)
 
 	for (uint32_t n = 0; n < k->local_count; n++) {
 		const struct learnt_local *new = &k->locals[n];
-		const struct learnt_local *old = usual[new->i] ? &k->locals[usual[new->i] - 1] : NULL;
+		const struct learnt_local *old =
+			usual[new->i] ? &k->locals[usual[new->i] - 1] : NULL;
 
 		bool old_reads = old && k->sites[old->p].access == LEARN_READ;
 		bool new_reads = k->sites[new->p].access == LEARN_READ;

@@ -180,7 +180,8 @@ static int look_at_events(struct detect *d, struct reader *r, struct wants *w, s
 	return got;
 }
 
-static void take(struct detect *d, const struct training_run *run, const struct learner_site *at, struct wants *w)
+static void take(struct detect *d, const struct training_run *run, const struct learner_site *at,
+		 struct wants *w)
 {
 	const struct learn_pairs *pairs = pset_pairs(run->pset);
 
@@ -211,7 +212,8 @@ int detect_trace(struct detect *d, const char *path, struct err *err)
 
 	if (!r)
 		return -1;
-	if (training_run_read(&run, r, d->learner.granularity, TRAINING_RUN_DETECT, 0, NULL, err) == 0) {
+	if (training_run_read(&run, r, d->learner.granularity, TRAINING_RUN_DETECT, 0, NULL, err) ==
+	    0) {
 		at = xcalloc(run.sites.count + 1, sizeof(*at));
 		result = learner_sites(&d->learner, &run, r, at, err);
 	}

@@ -41,7 +41,8 @@ static uint32_t variable_of(struct guard_set *set, uint32_t site)
  * Fills a list of conflicting pairs for each site: with `forward`, those in which the site comes
  * first.
  */
-static void list_conflicts(const struct known *k, bool forward, uint32_t **first, const struct known_pair ***items)
+static void list_conflicts(const struct known *k, bool forward, uint32_t **first,
+			   const struct known_pair ***items)
 {
 	uint32_t *at = xcalloc(k->count + 2, sizeof(*at));
 
@@ -76,7 +77,8 @@ static void guard_set_open(struct guard_set *set, const struct known *k, uint32_
 		set->variable[i] = i;
 	for (size_t i = 0; i < k->pair_count; i++)
 		if (k->pairs[i].how & STORE_CONFLICT)
-			set->variable[variable_of(set, k->pairs[i].first)] = variable_of(set, k->pairs[i].second);
+			set->variable[variable_of(set, k->pairs[i].first)] =
+				variable_of(set, k->pairs[i].second);
 	for (size_t i = 0; i < k->order_count; i++)
 		/* A new cut lies between the two, so they are not in one transaction any more. */
 		if (!(k->sites[k->orders[i].second].cuts & LIFETX_BEFORE))
@@ -125,7 +127,8 @@ static bool may_interrupt(const struct known_pair *out, const struct known_pair 
 }
 
 /* Looks at all R and R' that close a cycle with P and I. */
-static void close_cycles(struct guard_set *set, struct gates *g, uint32_t p, uint32_t i, unsigned torn)
+static void close_cycles(struct guard_set *set, struct gates *g, uint32_t p, uint32_t i,
+			 unsigned torn)
 {
 	for (uint32_t a = set->first_after[p]; a < set->first_after[p + 1]; a++)
 		for (uint32_t b = set->first_before[i]; b < set->first_before[i + 1]; b++) {
@@ -160,7 +163,8 @@ static void mark_holders(struct guard_set *set)
 			;
 		for (size_t a = i; a < end; a++)
 			for (size_t b = i; b < end && !(set->marks[function] & RULES_HOLDS_TX); b++)
-				if (map_find(&set->harmful, key_of(k->members[a].second, k->members[b].second)))
+				if (map_find(&set->harmful,
+					     key_of(k->members[a].second, k->members[b].second)))
 					set->marks[function] |= RULES_HOLDS_TX;
 	}
 }
@@ -203,7 +207,8 @@ static void move_gates(const struct guard_set *set, struct guard_set_gate *gates
 	for (size_t i = 0; i < set->k->lock_count; i++) {
 		const struct known_pair *e = &set->k->locks[i];
 
-		if (!(e->how & STORE_OUTERMOST) || !gates[e->second].number || gates[e->first].number)
+		if (!(e->how & STORE_OUTERMOST) || !gates[e->second].number ||
+		    gates[e->first].number)
 			continue;
 		gates[e->first].number = gates[e->second].number;
 		set->marks[e->first] |= RULES_IN_TX;
@@ -235,7 +240,8 @@ void guard_set_mark(const struct known *k, uint32_t *marks, struct guard_set_gat
 	guard_set_open(&set, k, marks);
 	for (size_t i = 0; i < k->order_count; i++)
 		if (comes_before(&set, k->orders[i].first, k->orders[i].second))
-			close_cycles(&set, &g, k->orders[i].first, k->orders[i].second, k->orders[i].how);
+			close_cycles(&set, &g, k->orders[i].first, k->orders[i].second,
+				     k->orders[i].how);
 	mark_cycles(&set, &g);
 	mark_holders(&set);
 	if (gates) {

@@ -69,7 +69,8 @@ static void build_hex(const struct reader_module *m, char *out, size_t size)
 }
 
 static int64_t store_new_site(struct learner *l, struct naming *n, const struct learn_site *site,
-		       const struct reader_module *m, const char *build, unsigned *cuts, struct err *err)
+			      const struct reader_module *m, const char *build, unsigned *cuts,
+			      struct err *err)
 {
 	struct symbol_frame frames[FRAMES];
 	const struct symbol_frame *frame;
@@ -170,8 +171,8 @@ static int forget_builds(struct learner *l, const struct reader *trace, struct e
 }
 
 /* Notes the builds of the modules that sites are in. */
-static int note_builds(struct learner *l, const struct training_run *run, const struct reader *trace,
-		       struct err *err)
+static int note_builds(struct learner *l, const struct training_run *run,
+		       const struct reader *trace, struct err *err)
 {
 	const struct reader_module *last = NULL;
 	char build[2 * 64 + 1];
@@ -195,8 +196,8 @@ static int note_builds(struct learner *l, const struct training_run *run, const 
  * If a run makes new cuts, reads it again with these, because they change what is one
  * transaction.
  */
-static int find_transactions(struct learner *l, struct reader *trace, struct training_run *run, uint8_t *cuts,
-			struct err *err)
+static int find_transactions(struct learner *l, struct reader *trace, struct training_run *run,
+			     uint8_t *cuts, struct err *err)
 {
 	bool cut = true;
 
@@ -220,8 +221,8 @@ static void forget_cached_sites(struct learner *l)
 }
 
 /* Adds everything that a passing run taught; within a transaction of the database. */
-static int add_run(struct learner *l, struct learner_reading *r, const struct learner_site *stored, const char *how,
-		 struct store_news *news, struct err *err)
+static int add_run(struct learner *l, struct learner_reading *r, const struct learner_site *stored,
+		   const char *how, struct store_news *news, struct err *err)
 {
 	struct training_run *run = &r->training;
 	uint8_t *cuts = xcalloc(run->sites.count + 1, 1);
@@ -238,14 +239,16 @@ static int add_run(struct learner *l, struct learner_reading *r, const struct le
 	return result;
 }
 
-void learner_read(struct learner_reading *r, const char *path, enum learner_run kind, unsigned granularity,
-		  uint64_t seed, struct pause *pause)
+void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
+		  unsigned granularity, uint64_t seed, struct pause *pause)
 {
 	*r = (struct learner_reading){ .kind = kind, .seed = seed, .result = -1 };
 	r->trace = reader_open(path, &r->err);
 	if (r->trace)
 		r->result = training_run_read(&r->training, r->trace, granularity,
-					kind == LEARNER_PASSED ? TRAINING_RUN_FULL : TRAINING_RUN_PROBE, seed, pause, &r->err);
+					      kind == LEARNER_PASSED ? TRAINING_RUN_FULL
+								     : TRAINING_RUN_PROBE,
+					      seed, pause, &r->err);
 }
 
 void learner_reading_free(struct learner_reading *r)
@@ -270,8 +273,10 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 	if (result == 0) {
 		result = learner_sites(l, &r->training, r->trace, stored, err);
 		if (result == 0)
-			result = r->kind == LEARNER_PASSED ? add_run(l, r, stored, how, news, err) :
-				 learner_write_probe(l, &r->training, stored, r->kind == LEARNER_PROBE, news, err);
+			result = r->kind == LEARNER_PASSED
+					 ? add_run(l, r, stored, how, news, err)
+					 : learner_write_probe(l, &r->training, stored,
+							       r->kind == LEARNER_PROBE, news, err);
 		if (result == 0 && r->kind != LEARNER_FAILED)
 			result = store_run(l->store, l->program, input, how, r->seed, news, err);
 		if (result == 0)

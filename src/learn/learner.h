@@ -54,8 +54,8 @@ struct learner_reading {
  * Pauses while `pause`, which may be NULL, is active. The caller frees the result, also after an
  * error.
  */
-void learner_read(struct learner_reading *r, const char *path, enum learner_run kind, unsigned granularity,
-		  uint64_t seed, struct pause *pause);
+void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
+		  unsigned granularity, uint64_t seed, struct pause *pause);
 void learner_reading_free(struct learner_reading *r);
 
 /*

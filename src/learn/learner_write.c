@@ -16,21 +16,24 @@ struct sums {
 	struct map orders;	/* P << 32 | I to enum lifetx_torn */
 };
 
-static void add_pairs(struct map *to, const struct learn_pairs *pairs, const struct learner_site *stored, uint64_t bits)
+static void add_pairs(struct map *to, const struct learn_pairs *pairs,
+		      const struct learner_site *stored, uint64_t bits)
 {
 	for (size_t i = 0; i < pairs->count; i++)
 		*map_put(to, (uint64_t)stored[pairs->items[i].first].id << 32 | (uint64_t)stored[pairs->items[i].second].id,
 			 NULL) |= bits;
 }
 
-static void sum_up_breakable(struct sums *s, const struct breakable *a, const struct learner_site *stored)
+static void sum_up_breakable(struct sums *s, const struct breakable *a,
+			     const struct learner_site *stored)
 {
 	add_pairs(&s->locals, breakable_local_pairs(a), stored, 1);
 	add_pairs(&s->locals, breakable_pairs(a), stored, 2);
 	add_pairs(&s->between, breakable_between(a), stored, 1);
 }
 
-static void sum_up_sites(struct sums *s, const struct training_run *run, const struct learner_site *stored)
+static void sum_up_sites(struct sums *s, const struct training_run *run,
+			 const struct learner_site *stored)
 {
 	for (size_t i = 1; i < run->sites.count; i++)
 		if (run->sites.items[i].access <= LEARN_WRITE)
@@ -39,7 +42,8 @@ static void sum_up_sites(struct sums *s, const struct training_run *run, const s
 		*map_put(&s->sites, (uint64_t)stored[avio_at(run->avio, i)->i].id, NULL) |= 2;
 }
 
-static void sum_up(struct sums *s, const struct training_run *run, const struct learner_site *stored)
+static void sum_up(struct sums *s, const struct training_run *run,
+		   const struct learner_site *stored)
 {
 	const struct learn_pairs *orders = lifetx_orders(run->lifetx);
 
@@ -79,7 +83,8 @@ static void write_site(void *ctx, uint64_t id, uint64_t bits)
 	struct writing *w = ctx;
 
 	if (w->result == 0)
-		w->result = store_passed(w->l->store, (int64_t)id, bits & 2, w->l->threshold, w->news, w->err);
+		w->result = store_passed(w->l->store, (int64_t)id, bits & 2, w->l->threshold,
+					 w->news, w->err);
 }
 
 static void write_failed(void *ctx, uint64_t id, uint64_t bits)
@@ -132,8 +137,8 @@ static void write_lock(void *ctx, uint64_t key, uint64_t bits)
 	struct writing *w = ctx;
 
 	if (w->result == 0)
-		w->result = store_lock_pair(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					(unsigned)bits, w->err);
+		w->result = store_lock_pair(w->l->store, (int64_t)(key >> 32),
+					    (int64_t)(key & UINT32_MAX), (unsigned)bits, w->err);
 }
 
 static void write_unblocked(void *ctx, uint64_t key, uint64_t value)
@@ -142,7 +147,8 @@ static void write_unblocked(void *ctx, uint64_t key, uint64_t value)
 
 	(void)value;
 	if (w->result == 0)
-		w->result = store_unblocked(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->err);
+		w->result = store_unblocked(w->l->store, (int64_t)(key >> 32),
+					    (int64_t)(key & UINT32_MAX), w->err);
 }
 
 static void write_visit(void *ctx, uint64_t key, uint64_t bits)
@@ -167,8 +173,8 @@ static void write_order(void *ctx, uint64_t key, uint64_t torn)
  * After new cuts, sites that earlier runs had in one transaction may be in two: only this run's
  * orders count.
  */
-static int forget_orders(struct learner *l, const struct learn_pairs *conflicts, const struct learner_site *stored,
-			 struct err *err)
+static int forget_orders(struct learner *l, const struct learn_pairs *conflicts,
+			 const struct learner_site *stored, struct err *err)
 {
 	struct map sites = { 0 };
 	int result = 0;
@@ -179,7 +185,8 @@ static int forget_orders(struct learner *l, const struct learn_pairs *conflicts,
 		uint64_t *done = map_find(&sites, (uint64_t)stored[conflicts->items[i].first].id);
 
 		if (!*done)
-			result = store_forget_orders(l->store, &sites, stored[conflicts->items[i].first].id, err);
+			result = store_forget_orders(l->store, &sites,
+						     stored[conflicts->items[i].first].id, err);
 		*done = 1;
 	}
 	map_free(&sites);
@@ -190,8 +197,8 @@ static int forget_orders(struct learner *l, const struct learn_pairs *conflicts,
  * A cut counts only if two runs find it: a run that was interrupted there may have passed by luck,
  * and the order of racing accesses in a parallel run is not quite exact.
  */
-static int write_cuts(struct learner *l, const struct training_run *run, const struct learner_site *stored,
-		      struct store_news *news, struct err *err)
+static int write_cuts(struct learner *l, const struct training_run *run,
+		      const struct learner_site *stored, struct store_news *news, struct err *err)
 {
 	for (uint32_t i = 1; i < run->sites.count; i++) {
 		unsigned cuts = lifetx_cuts(run->lifetx, i) & ~stored[i].cuts;
@@ -215,21 +222,24 @@ static void free_sums(struct sums *s)
 	map_free(&s->orders);
 }
 
-static int write_triples(struct learner *l, const struct training_run *run, const struct learner_site *stored,
-			 struct store_news *news, struct err *err)
+static int write_triples(struct learner *l, const struct training_run *run,
+			 const struct learner_site *stored, struct store_news *news,
+			 struct err *err)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < avio_count(run->avio) && result == 0; i++) {
 		const struct avio_triple *t = avio_at(run->avio, i);
 
-		result = store_triple(l->store, stored[t->p].id, stored[t->r].id, stored[t->i].id, t->pattern, news, err);
+		result = store_triple(l->store, stored[t->p].id, stored[t->r].id, stored[t->i].id,
+				      t->pattern, news, err);
 	}
 	return result;
 }
 
-int learner_write(struct learner *l, const struct training_run *run, const struct learner_site *stored, bool sure,
-		  struct store_news *news, struct err *err)
+int learner_write(struct learner *l, const struct training_run *run,
+		  const struct learner_site *stored, bool sure, struct store_news *news,
+		  struct err *err)
 {
 	struct writing w = { .l = l, .news = news, .sure = sure, .err = err };
 	struct sums s = { 0 };
@@ -251,8 +261,9 @@ int learner_write(struct learner *l, const struct training_run *run, const struc
 	return w.result;
 }
 
-int learner_write_probe(struct learner *l, const struct training_run *run, const struct learner_site *stored, bool passed,
-			struct store_news *news, struct err *err)
+int learner_write_probe(struct learner *l, const struct training_run *run,
+			const struct learner_site *stored, bool passed, struct store_news *news,
+			struct err *err)
 {
 	struct writing w = { .l = l, .news = news, .err = err };
 	struct sums s = { 0 };

@@ -8,11 +8,13 @@
  * `stored`: by site of the run, its number in the database. Call it within a transaction.
  * `sure`: the order of accesses is exact, as in controlled runs.
  */
-int learner_write(struct learner *l, const struct training_run *run, const struct learner_site *stored, bool sure,
-		  struct store_news *news, struct err *err);
+int learner_write(struct learner *l, const struct training_run *run,
+		  const struct learner_site *stored, bool sure, struct store_news *news,
+		  struct err *err);
 
 /* Of a probe, or a failing run (not `passed`): only what concerns invariants. */
-int learner_write_probe(struct learner *l, const struct training_run *run, const struct learner_site *stored, bool passed,
-			struct store_news *news, struct err *err);
+int learner_write_probe(struct learner *l, const struct training_run *run,
+			const struct learner_site *stored, bool passed, struct store_news *news,
+			struct err *err);
 
 #endif

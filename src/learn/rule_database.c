@@ -225,8 +225,8 @@ int64_t store_program(struct store *s, const char *name, struct err *err)
 	return db_run(&s->db, PROGRAM, &id, 1, err) < 0 ? -1 : id;
 }
 
-int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p, unsigned *cuts,
-		   struct err *err)
+int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p,
+		   unsigned *cuts, struct err *err)
 {
 	int64_t got[2];
 
@@ -262,8 +262,8 @@ uint64_t store_news_sum(const struct store_news *n)
 	return n->sites + n->broken + n->pairs + n->expected + n->cuts + n->triples + n->others;
 }
 
-int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
-	      struct err *err)
+int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold,
+		 struct store_news *news, struct err *err)
 {
 	int64_t got[2];
 

@@ -60,8 +60,8 @@ struct store_site_info {
 };
 
 /* Finds or creates a site. Returns its number, and its cuts (enum lifetx_cut); -1: error. */
-int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p, unsigned *cuts,
-		   struct err *err);
+int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p,
+		   unsigned *cuts, struct err *err);
 
 /* The sites at an offset of a build. A call such as memcpy reads and writes: two sites. */
 struct store_at {
@@ -90,8 +90,8 @@ uint64_t store_news_sum(const struct store_news *n);
  * invariant holds as long as at most `threshold` runs broke it. Like the functions below, adds
  * to *news what is new.
  */
-int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
-	      struct err *err);
+int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold,
+		 struct store_news *news, struct err *err);
 /* Counts one failing run that reached the site. */
 int store_failed(struct store *s, int64_t site, bool broken, struct err *err);
 /*
@@ -244,9 +244,10 @@ void known_free(struct known *k);
 
 static inline bool known_holds(const struct known_site *s, uint64_t threshold)
 {
-	bool harmful = s->harmed > 1 && (s->harmed * s->runs >= LEARNT_HARM * s->broken * s->failed ||
-					 (s->harmed == s->failed &&
-					  s->failed * (s->runs - s->broken) >= LEARNT_BY_CHANCE * s->runs));
+	bool harmful = s->harmed > 1 &&
+		       (s->harmed * s->runs >= LEARNT_HARM * s->broken * s->failed ||
+			(s->harmed == s->failed &&
+			 s->failed * (s->runs - s->broken) >= LEARNT_BY_CHANCE * s->runs));
 
 	return s->access != LEARN_FUNCTION && s->runs && (s->broken <= threshold || harmful);
 }

@@ -78,7 +78,8 @@ static int load_addresses(struct db *d, struct known *k, struct err *err)
 		if (!site_at(d, k, PLACES, 0, &p.site))
 			continue;
 		p.build = xstrdup(db_text(d, PLACES, 2));
-		k->addresses = xgrow(k->addresses, k->address_count, &k->address_capacity, sizeof(*k->addresses));
+		k->addresses = xgrow(k->addresses, k->address_count, &k->address_capacity,
+				     sizeof(*k->addresses));
 		k->addresses[k->address_count++] = p;
 	}
 	return got;
@@ -120,8 +121,9 @@ static int load_locals(struct db *d, struct known *k, struct err *err)
 }
 
 /* Loads pairs of sites that are stored with flags, or with nothing. */
-static int load_flagged_pairs(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
-			size_t *count, size_t *capacity, struct err *err)
+static int load_flagged_pairs(struct db *d, const struct known *k, enum statement which,
+			      struct known_pair **list, size_t *count, size_t *capacity,
+			      struct err *err)
 {
 	int got;
 
@@ -185,15 +187,24 @@ int store_load(struct store *s, const char *program, struct known *k, struct err
 	for (size_t i = 0; i < ARRAY_SIZE(by_program); i++)
 		db_bind(d, by_program[i], 1, 1, &id);
 	return load_sites(d, k, err) < 0 || load_addresses(d, k, err) < 0 ||
-	       load_pairs(d, k, PAIRS, &k->pairs, &k->pair_count, &k->pair_capacity, err) < 0 ||
-	       load_pairs(d, k, NEARS, &k->unblocked, &k->unblocked_count, &k->unblocked_capacity, err) < 0 ||
-	       load_pairs(d, k, VISITS, &k->visits, &k->visit_count, &k->visit_capacity, err) < 0 ||
-	       load_locals(d, k, err) < 0 ||
-	       load_flagged_pairs(d, k, BETWEENS, &k->between, &k->between_count, &k->between_capacity, err) < 0 ||
-	       load_flagged_pairs(d, k, MEMBERS, &k->members, &k->member_count, &k->member_capacity, err) < 0 ||
-	       load_flagged_pairs(d, k, ORDERS, &k->orders, &k->order_count, &k->order_capacity, err) < 0 ||
-	       load_flagged_pairs(d, k, LOCKS, &k->locks, &k->lock_count, &k->lock_capacity, err) < 0 ||
-	       load_triples(d, k, err) < 0 || load_runs(d, k, err) < 0 ? -1 : 0;
+			       load_pairs(d, k, PAIRS, &k->pairs, &k->pair_count, &k->pair_capacity,
+					  err) < 0 ||
+			       load_pairs(d, k, NEARS, &k->unblocked, &k->unblocked_count,
+					  &k->unblocked_capacity, err) < 0 ||
+			       load_pairs(d, k, VISITS, &k->visits, &k->visit_count,
+					  &k->visit_capacity, err) < 0 ||
+			       load_locals(d, k, err) < 0 ||
+			       load_flagged_pairs(d, k, BETWEENS, &k->between, &k->between_count,
+						  &k->between_capacity, err) < 0 ||
+			       load_flagged_pairs(d, k, MEMBERS, &k->members, &k->member_count,
+						  &k->member_capacity, err) < 0 ||
+			       load_flagged_pairs(d, k, ORDERS, &k->orders, &k->order_count,
+						  &k->order_capacity, err) < 0 ||
+			       load_flagged_pairs(d, k, LOCKS, &k->locks, &k->lock_count,
+						  &k->lock_capacity, err) < 0 ||
+			       load_triples(d, k, err) < 0 || load_runs(d, k, err) < 0
+		       ? -1
+		       : 0;
 }
 
 void known_free(struct known *k)

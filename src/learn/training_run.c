@@ -26,7 +26,8 @@ static bool blocks(const struct event *ev)
 	return trace_roles(ev->kind) & ROLE_BLOCKS || ev->kind == TRACE_THREAD_EXIT;
 }
 
-unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out)
+unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, uint64_t at,
+			    struct learn_step *out)
 {
 	struct iroot_step steps[TRACE_STEPS];
 	unsigned count;
@@ -56,7 +57,8 @@ unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, u
 }
 
 /* Adds the predicted iRoots of idiom 1 whose sites have no fixed order. */
-static void add_expected(struct training_run *run, struct iroot_profile *p, const struct unordered *u)
+static void add_expected(struct training_run *run, struct iroot_profile *p,
+			 const struct unordered *u)
 {
 	struct iroot_profile_stats stats;
 	uint32_t cursor = 0, flags;
@@ -95,8 +97,8 @@ struct prediction {
 	struct cancellation *cancellation;
 };
 
-static void prediction_open(struct prediction *e, struct training_run *run, const struct reader *trace,
-			   unsigned granularity, bool probe)
+static void prediction_open(struct prediction *e, struct training_run *run,
+			    const struct reader *trace, unsigned granularity, bool probe)
 {
 	analysis_context_init(&e->ctx);
 	e->ctx.reader = trace;
@@ -115,9 +117,12 @@ static void prediction_open(struct prediction *e, struct training_run *run, cons
 
 /* Feeds the folds that tell which sites may follow which. */
 static void predict_orders(struct prediction *e, struct training_run *run, const struct event *ev,
-			    const struct learn_step *own, unsigned own_count, const struct view *view)
+			   const struct learn_step *own, unsigned own_count,
+			   const struct view *view)
 {
-	uint32_t cancels = ev->kind == TRACE_THREAD_CANCEL ? learn_sites_number(&run->sites, ev->pc, LEARN_CANCEL) : 0;
+	uint32_t cancels = ev->kind == TRACE_THREAD_CANCEL
+				   ? learn_sites_number(&run->sites, ev->pc, LEARN_CANCEL)
+				   : 0;
 	struct iroot_step steps[TRACE_STEPS];
 	unsigned count = iroot_steps(ev, steps);
 
@@ -132,7 +137,7 @@ static void predict_orders(struct prediction *e, struct training_run *run, const
 }
 
 static void prediction_event(struct prediction *e, struct training_run *run, const struct event *ev,
-			    const struct learn_step *own, unsigned own_count)
+			     const struct learn_step *own, unsigned own_count)
 {
 	const struct view *view = track_before(&e->track, ev);
 
@@ -159,20 +164,23 @@ static void prediction_close(struct prediction *e)
  * A controlled run does not record the accesses to memory before a second thread comes, so it
  * cannot tell which site was first.
  */
-static void add_predictions(struct training_run *run, struct prediction *e, const struct reader *trace)
+static void add_predictions(struct training_run *run, struct prediction *e,
+			    const struct reader *trace)
 {
 	unsigned how = reader_info(trace)->header->flags & (TRACE_TOTAL_ORDER | TRACE_UNFILTERED);
 
 	unordered_add_pairs(e->unordered, &run->conflicts, &run->races);
 	if (how != TRACE_TOTAL_ORDER)
 		unordered_add_order(e->unordered, &run->first, &run->after);
-	lock_pred_add_to(e->lock_pred, &(struct lock_pred_lists){ &run->lock_seen, &run->lock_expected, &run->first, &run->after });
+	lock_pred_add_to(e->lock_pred,
+			 &(struct lock_pred_lists){ &run->lock_seen, &run->lock_expected,
+						    &run->first, &run->after });
 	cancellation_add_to(e->cancellation, &run->first, &run->after);
 	add_expected(run, e->profile, e->unordered);
 }
 
-static void read_event(struct training_run *run, struct prediction *e, const struct event *ev, const struct learn_step *steps,
-		       unsigned count)
+static void read_event(struct training_run *run, struct prediction *e, const struct event *ev,
+		       const struct learn_step *steps, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		avio_step(run->avio, &steps[i]);
@@ -203,8 +211,8 @@ static void forget_line(struct training_run *run, struct prediction *e, uint64_t
 	iroot_profile_step(e->profile, &step);
 }
 
-static void read_sampled(struct training_run *run, struct prediction *e, struct sample *sample, const struct event *ev,
-			 const struct learn_step *step)
+static void read_sampled(struct training_run *run, struct prediction *e, struct sample *sample,
+			 const struct event *ev, const struct learn_step *step)
 {
 	uint64_t addr = ev->addr, end = ev->addr + ev->size;
 	struct sample_part taken;
@@ -222,8 +230,9 @@ static void read_sampled(struct training_run *run, struct prediction *e, struct 
 	}
 }
 
-int training_run_read(struct training_run *run, struct reader *trace, unsigned granularity, enum training_run_depth depth,
-		uint64_t seed, struct pause *pause, struct err *err)
+int training_run_read(struct training_run *run, struct reader *trace, unsigned granularity,
+		      enum training_run_depth depth, uint64_t seed, struct pause *pause,
+		      struct err *err)
 {
 	bool predict = depth != TRAINING_RUN_DETECT, probe = depth == TRAINING_RUN_PROBE;
 	struct prediction prediction = { 0 }, *e = predict ? &prediction : NULL;
@@ -269,7 +278,8 @@ static bool is_access(const struct learn_step *s)
 	return s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
 }
 
-static void transaction_step(struct training_run *run, const struct learn_step *s, bool first_blocks)
+static void transaction_step(struct training_run *run, const struct learn_step *s,
+			     bool first_blocks)
 {
 	lifetx_step(run->lifetx, s, first_blocks);
 	if (!is_access(s) || lifetx_watches(run->lifetx, s->site))
@@ -277,7 +287,8 @@ static void transaction_step(struct training_run *run, const struct learn_step *
 }
 
 /* Cuts and orders concern every access, so the step is taken even if its memory is not. */
-static void transaction_sampled(struct training_run *run, struct sample *sample, const struct learn_step *step)
+static void transaction_sampled(struct training_run *run, struct sample *sample,
+				const struct learn_step *step)
 {
 	uint64_t addr = step->addr, end = step->addr + step->size;
 	struct learn_step own = *step;
@@ -288,7 +299,8 @@ static void transaction_sampled(struct training_run *run, struct sample *sample,
 		own.addr = taken.addr;
 		own.size = taken.size;
 		if (taken.after_rest)
-			lifetx_forget(run->lifetx, taken.addr & ~(uint64_t)(SAMPLE_LINE - 1), SAMPLE_LINE);
+			lifetx_forget(run->lifetx, taken.addr & ~(uint64_t)(SAMPLE_LINE - 1),
+				      SAMPLE_LINE);
 		if (any)
 			lifetx_touch(run->lifetx, &own);
 		else
@@ -300,14 +312,15 @@ static void transaction_sampled(struct training_run *run, struct sample *sample,
 		transaction_step(run, &own, false);
 }
 
-static void transaction_event(struct training_run *run, struct sample *sample, const struct event *ev, uint64_t at)
+static void transaction_event(struct training_run *run, struct sample *sample,
+			      const struct event *ev, uint64_t at)
 {
 	struct learn_step steps[TRACE_STEPS];
 	unsigned count;
 
 	if (ev->kind == TRACE_FUNC_ENTRY) {
-		lifetx_enter(run->lifetx, ev->thread, learn_sites_number(&run->sites, ev->pc, LEARN_FUNCTION),
-			     ev->addr);
+		lifetx_enter(run->lifetx, ev->thread,
+			     learn_sites_number(&run->sites, ev->pc, LEARN_FUNCTION), ev->addr);
 	} else if (ev->kind == TRACE_FUNC_EXIT) {
 		lifetx_exit(run->lifetx, ev->thread);
 	} else if (ev->kind == TRACE_JUMP) {
@@ -327,8 +340,8 @@ static void transaction_event(struct training_run *run, struct sample *sample, c
 	}
 }
 
-int training_run_transactions(struct training_run *run, struct reader *trace, unsigned granularity, const uint8_t *cuts,
-			struct err *err)
+int training_run_transactions(struct training_run *run, struct reader *trace, unsigned granularity,
+			      const uint8_t *cuts, struct err *err)
 {
 	struct sample *sample;
 	uint64_t at = 0;

@@ -58,16 +58,18 @@ enum training_run_depth {
  * -1 if the trace is damaged. The caller frees *run in any case. Several threads may read at the
  * same time, each its own trace. They pause while `pause`, which may be NULL, is active.
  */
-int training_run_read(struct training_run *run, struct reader *trace, unsigned granularity, enum training_run_depth depth,
-		uint64_t seed, struct pause *pause, struct err *err);
+int training_run_read(struct training_run *run, struct reader *trace, unsigned granularity,
+		      enum training_run_depth depth, uint64_t seed, struct pause *pause,
+		      struct err *err);
 
 /* `cuts`: by site, those already in the database. */
-int training_run_transactions(struct training_run *run, struct reader *trace, unsigned granularity, const uint8_t *cuts,
-			struct err *err);
+int training_run_transactions(struct training_run *run, struct reader *trace, unsigned granularity,
+			      const uint8_t *cuts, struct err *err);
 
 void training_run_free(struct training_run *run);
 
 /* Turns an event into steps for the folds; returns their number (TRACE_STEPS at most). */
-unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out);
+unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, uint64_t at,
+			    struct learn_step *out);
 
 #endif

@@ -155,7 +155,8 @@ static void add_memory(struct unfinished *u, enum learn_access access)
 	for (size_t i = 0; i < u->k->visit_count; i++) {
 		const struct known_pair *v = &u->k->visits[i];
 
-		if (v->expected && u->k->sites[v->second].access == access && conflicts(u, v->first, v->second))
+		if (v->expected && u->k->sites[v->second].access == access &&
+		    conflicts(u, v->first, v->second))
 			add_unless_usual(u, v->first, v->second);
 	}
 }
@@ -169,12 +170,14 @@ static void add_locks(struct unfinished *u)
 	for (size_t i = 0; i < u->k->pair_count; i++) {
 		const struct known_pair *p = &u->k->pairs[i];
 
-		if (p->expected && u->k->sites[p->first].access == LEARN_LOCK && map_find(&u->runs, p->first))
+		if (p->expected && u->k->sites[p->first].access == LEARN_LOCK &&
+		    map_find(&u->runs, p->first))
 			add_unless_usual(u, p->first, p->second);
 	}
 }
 
-void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r), void *ctx)
+void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r),
+			   void *ctx)
 {
 	struct unfinished u = { 0 };
 
@@ -188,7 +191,8 @@ void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t
 	unfinished_close(&u);
 }
 
-void unfinished_pairs_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i), void *ctx)
+void unfinished_pairs_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i),
+			   void *ctx)
 {
 	for (size_t i = 0; i < k->unblocked_count; i++)
 		fn(ctx, k->unblocked[i].first, k->unblocked[i].second);

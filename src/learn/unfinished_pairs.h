@@ -15,9 +15,11 @@ struct known;
  * did I. P, I and R access memory, or take locks. R may also be a read that leads to a write
  * like that: else both threads would have begun. fn may be called more than once for a pair.
  */
-void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r), void *ctx);
+void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r),
+			   void *ctx);
 
 /* Calls fn(ctx, P, I) for all pairs, whether or not anything must wait for them. */
-void unfinished_pairs_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i), void *ctx);
+void unfinished_pairs_ends(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t i),
+			   void *ctx);
 
 #endif

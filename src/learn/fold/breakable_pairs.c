@@ -180,7 +180,8 @@ static void add_breaker(struct breakable *a, const struct pair *pair, uint32_t r
 }
 
 /* Compares a new pair with earlier accesses of other threads. */
-static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair, const struct last_access *p)
+static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair,
+				const struct last_access *p)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		const struct visit *r = &c->visits[i];
@@ -273,8 +274,8 @@ static uint32_t number_of(struct breakable *a, const struct pair *pair)
 	return (uint32_t)*number - 1;
 }
 
-static void add_pair(struct breakable *a, struct cell *c, const struct last_access *p, const struct visit *now,
-		     const struct view *view, bool adjacent)
+static void add_pair(struct breakable *a, struct cell *c, const struct last_access *p,
+		     const struct visit *now, const struct view *view, bool adjacent)
 {
 	struct pair pair = { .thread = now->thread, .p = p->site, .i = now->site,
 			     .locks = locks_since(a, view, p->index), .p_write = p->write,
@@ -287,8 +288,8 @@ static void add_pair(struct breakable *a, struct cell *c, const struct last_acce
 	remember_pair(a, c, &pair);
 }
 
-static void access_cell(struct breakable *a, struct cell *c, const struct visit *now, const struct view *view,
-			uint32_t clock)
+static void access_cell(struct breakable *a, struct cell *c, const struct visit *now,
+			const struct view *view, uint32_t clock)
 {
 	struct own_accesses *own = accesses_of(c, now->thread);
 	bool adjacent = clock && own->last.clock == clock;
@@ -355,7 +356,8 @@ void breakable_finish(struct breakable *a)
 
 		add_breaker(a, &p, candidate.first, a->writes[candidate.first]);
 		for (uint32_t n = first[candidate.first]; n; n = next[n])
-			learn_pairs_add(&a->candidates, a->adjacent.items[n - 1].second, candidate.second);
+			learn_pairs_add(&a->candidates, a->adjacent.items[n - 1].second,
+					candidate.second);
 	}
 	free(first);
 	free(next);

@@ -56,8 +56,8 @@ static bool leaves(const struct event *ev)
 	return ev->kind == TRACE_CALL_LEAVE ? ev->detail & TRACE_CALL_UNWOUND : ev->result == ECANCELED;
 }
 
-void cancellation_event(struct cancellation *c, const struct event *ev, const struct learn_step *steps, unsigned count,
-		   uint32_t site)
+void cancellation_event(struct cancellation *c, const struct event *ev,
+			const struct learn_step *steps, unsigned count, uint32_t site)
 {
 	uint64_t most = ev->kind == TRACE_THREAD_CANCEL && ev->arg > ev->thread ? ev->arg : ev->thread;
 	struct thread *t;
@@ -78,7 +78,8 @@ void cancellation_event(struct cancellation *c, const struct event *ev, const st
 		c->threads[ev->arg].by = site;
 }
 
-void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first, struct learn_pairs *after)
+void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first,
+			 struct learn_pairs *after)
 {
 	for (size_t i = 0; i < c->went_on.count; i++)
 		learn_pairs_add(first, c->went_on.items[i].first, c->went_on.items[i].first);

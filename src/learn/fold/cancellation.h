@@ -16,13 +16,14 @@ struct cancellation *cancellation_new(void);
 void cancellation_free(struct cancellation *c);
 
 /* Takes every event with its steps. `site`: of an event that cancels a thread. */
-void cancellation_event(struct cancellation *c, const struct event *ev, const struct learn_step *steps, unsigned count,
-		   uint32_t site);
+void cancellation_event(struct cancellation *c, const struct event *ev,
+			const struct learn_step *steps, unsigned count, uint32_t site);
 
 /*
  * Adds (C, C) for each site C that cancels threads: to `first` if the thread went on, to `after`
  * if it only left its call.
  */
-void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first, struct learn_pairs *after);
+void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first,
+			 struct learn_pairs *after);
 
 #endif

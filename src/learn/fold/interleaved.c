@@ -101,14 +101,16 @@ void interleaved_step(struct interleaved *in, const struct learn_step *s)
 	}
 	if (!lock && !(access && s->size))
 		return;
-	in->blocked_calls = xreach(in->blocked_calls, s->thread, &in->thread_count, sizeof(*in->blocked_calls));
+	in->blocked_calls =
+		xreach(in->blocked_calls, s->thread, &in->thread_count, sizeof(*in->blocked_calls));
 	for (uint64_t i = cells_first(cells, s->addr); i <= cells_last(cells, s->addr, lock ? 1 : s->size); i++)
 		step(in, cells_get(cells, i), s);
 }
 
 void interleaved_blocked(struct interleaved *in, uint32_t thread)
 {
-	in->blocked_calls = xreach(in->blocked_calls, thread, &in->thread_count, sizeof(*in->blocked_calls));
+	in->blocked_calls =
+		xreach(in->blocked_calls, thread, &in->thread_count, sizeof(*in->blocked_calls));
 	in->blocked_calls[thread]++;
 }
 

@@ -350,7 +350,9 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 		if (s->addr < l->thread_count && l->threads[s->addr].seen) {
 			struct thread *joined = &l->threads[s->addr];
 
-			tx_point = (struct tx_point){ .thread = (uint32_t)s->addr, .tx = joined->tx, .at = joined->count };
+			tx_point = (struct tx_point){ .thread = (uint32_t)s->addr,
+						      .tx = joined->tx,
+						      .at = joined->count };
 			follow(l, &tx_point, s->thread, 0);
 			/* The thread has ended, even if the trace does not have its end. */
 			keep_members(l, joined);

@@ -80,7 +80,8 @@ static bool leads(struct tx_graph *g, uint32_t start, uint32_t goal)
 	return false;
 }
 
-bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since)
+bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to,
+		   uint64_t *since)
 {
 	struct tx_node *f = find(g, from), *t = find(g, to);
 

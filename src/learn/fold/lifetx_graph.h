@@ -44,7 +44,8 @@ void tx_graph_end(struct tx_graph *g, struct tx_ref ref);
  * Adds an edge, or raises the `since` of an existing one. If the edge would close a cycle, adds
  * nothing, returns false, and sets *since to that of the edge that leaves `to` on the cycle.
  */
-bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since);
+bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to,
+		   uint64_t *since);
 
 void tx_graph_free(struct tx_graph *g);
 

@@ -61,7 +61,8 @@ void lock_pred_forget(struct lock_pred *t, uint64_t addr, uint64_t size)
 	cells_forget(&t->locks, addr, size, clear);
 }
 
-static void take(struct lock_pred *t, struct lock *l, const struct learn_step *s, const struct view *view)
+static void take(struct lock_pred *t, struct lock *l, const struct learn_step *s,
+		 const struct view *view)
 {
 	struct taking *same = NULL;
 	bool after = false;
@@ -115,7 +116,9 @@ void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *l
 	add_all(&t->first, lists->first);
 	add_all(&t->after, lists->after);
 	for (size_t i = 0; i < t->unordered.count; i++) {
-		learn_pairs_add(lists->expected, t->unordered.items[i].first, t->unordered.items[i].second);
-		learn_pairs_add(lists->expected, t->unordered.items[i].second, t->unordered.items[i].first);
+		learn_pairs_add(lists->expected, t->unordered.items[i].first,
+				t->unordered.items[i].second);
+		learn_pairs_add(lists->expected, t->unordered.items[i].second,
+				t->unordered.items[i].first);
 	}
 }

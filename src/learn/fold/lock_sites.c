@@ -72,7 +72,8 @@ static void add_member(struct lock_sites *k, const struct hold *h)
 		learn_pairs_add(&k->members, h->function, h->site);
 }
 
-static void nest(struct lock_sites *k, uint32_t thread, const struct hold *outer, const struct hold *inner)
+static void nest(struct lock_sites *k, uint32_t thread, const struct hold *outer,
+		 const struct hold *inner)
 {
 	struct nesting *n = find(k, outer->lock, inner->lock), *back = find(k, inner->lock, outer->lock);
 
@@ -95,7 +96,8 @@ static void nest(struct lock_sites *k, uint32_t thread, const struct hold *outer
 	add_member(k, &back->at[1]);
 }
 
-static void acquire(struct lock_sites *k, struct thread *t, const struct learn_step *s, uint32_t function)
+static void acquire(struct lock_sites *k, struct thread *t, const struct learn_step *s,
+		    uint32_t function)
 {
 	struct hold now = { s->addr, s->site, function };
 

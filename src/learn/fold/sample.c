@@ -167,7 +167,8 @@ static enum answer ask(struct sample *s, uint32_t site, uint64_t number, bool la
 	return burst(s, p, number);
 }
 
-bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_part *part)
+bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end,
+		 struct sample_part *part)
 {
 	bool large = end - *addr > SAMPLE_LINE;
 

@@ -37,7 +37,8 @@ struct sample_part {
  * The next part that is taken of an access at `site` to [*addr, end). Moves *addr behind it;
  * false: there is none.
  */
-bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_part *part);
+bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end,
+		 struct sample_part *part);
 
 /* Memory was allocated or freed: its lines are decided again. */
 void sample_fresh(struct sample *s, uint64_t addr, uint64_t size);

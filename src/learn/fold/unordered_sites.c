@@ -85,7 +85,8 @@ static void add_unordered(struct unordered *u, const struct last *a, const struc
 		learn_pairs_add(&u->races, low, high);
 }
 
-static void add_access(struct unordered *u, struct cell *c, const struct last *now, const struct view *view)
+static void add_access(struct unordered *u, struct cell *c, const struct last *now,
+		       const struct view *view)
 {
 	struct last *same = NULL;
 	bool after = false;
@@ -195,7 +196,8 @@ bool unordered_private(const struct unordered *u, uint32_t site)
 	return site >= u->published_count || !u->published[site];
 }
 
-static void add_both_orders(const struct unordered *u, const struct learn_pairs *from, struct learn_pairs *to)
+static void add_both_orders(const struct unordered *u, const struct learn_pairs *from,
+			    struct learn_pairs *to)
 {
 	for (size_t i = 0; i < from->count; i++) {
 		uint32_t a = from->items[i].first, b = from->items[i].second;
@@ -207,20 +209,23 @@ static void add_both_orders(const struct unordered *u, const struct learn_pairs 
 	}
 }
 
-void unordered_add_pairs(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races)
+void unordered_add_pairs(const struct unordered *u, struct learn_pairs *all,
+			 struct learn_pairs *races)
 {
 	add_both_orders(u, &u->pairs, all);
 	add_both_orders(u, &u->races, races);
 }
 
-static void add_published(const struct unordered *u, const struct learn_pairs *from, struct learn_pairs *to)
+static void add_published(const struct unordered *u, const struct learn_pairs *from,
+			  struct learn_pairs *to)
 {
 	for (size_t i = 0; i < from->count; i++)
 		if (!unordered_private(u, from->items[i].first))
 			learn_pairs_add(to, from->items[i].first, from->items[i].second);
 }
 
-void unordered_add_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after)
+void unordered_add_order(const struct unordered *u, struct learn_pairs *first,
+			 struct learn_pairs *after)
 {
 	add_published(u, &u->first, first);
 	add_published(u, &u->after, after);

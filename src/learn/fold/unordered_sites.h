@@ -36,12 +36,14 @@ bool unordered_private(const struct unordered *u, uint32_t site);
  * Adds pairs (M, M): to `first` if M accessed memory before any unordered access of another thread,
  * to `after` if it came after one. Private sites are left out.
  */
-void unordered_add_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after);
+void unordered_add_order(const struct unordered *u, struct learn_pairs *first,
+			 struct learn_pairs *after);
 
 /*
  * Adds all pairs in both orders, except of private sites; to `races`, those that no lock
  * excludes.
  */
-void unordered_add_pairs(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races);
+void unordered_add_pairs(const struct unordered *u, struct learn_pairs *all,
+			 struct learn_pairs *races);
 
 #endif

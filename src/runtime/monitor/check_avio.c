@@ -24,7 +24,8 @@ struct access {
 	bool write, invariant;
 };
 
-static enum watchlog_kind broken(const struct check_thread *own, const struct access *t, uint32_t *p, uint32_t *remote)
+static enum watchlog_kind broken(const struct check_thread *own, const struct access *t,
+				 uint32_t *p, uint32_t *remote)
 {
 	bool write = t->write, p_writes = own->write;
 	uint32_t after = watch.streaks ? rules_usual_predecessor(t->site, &p_writes) : 0;
@@ -33,7 +34,8 @@ static enum watchlog_kind broken(const struct check_thread *own, const struct ac
 		p_writes = own->write;
 	*p = after ? after : own->site;
 	*remote = own->last_remote_write;
-	if (own->last_remote_write && !(p_writes && write) && rules_follows(*p | RULES_OWN, t->site))
+	if (own->last_remote_write && !(p_writes && write) &&
+	    rules_follows(*p | RULES_OWN, t->site))
 		return write ? WATCHLOG_RWW : p_writes ? WATCHLOG_WWR : WATCHLOG_RWR;
 	*p = own->last_write;
 	*remote = own->first_remote;
@@ -103,7 +105,8 @@ static void read_value(struct watchlog_record *r, const struct access *t)
 		r->value_size = (uint32_t)t->size;
 }
 
-static void log_violation(enum watchlog_kind kind, uint32_t p, uint32_t remote, const struct access *t)
+static void log_violation(enum watchlog_kind kind, uint32_t p, uint32_t remote,
+			  const struct access *t)
 {
 	struct watchlog_record *r = monitor_log_record(kind, p, remote, t->site);
 
@@ -122,7 +125,8 @@ static void log_violation(enum watchlog_kind kind, uint32_t p, uint32_t remote, 
  */
 static void update_owner(uint64_t granule, bool write)
 {
-	uint16_t *s = check_owner(granule), own = __snarl_tls.own, seen = __atomic_load_n(s, __ATOMIC_RELAXED);
+	uint16_t *s = check_owner(granule), own = __snarl_tls.own,
+		 seen = __atomic_load_n(s, __ATOMIC_RELAXED);
 
 	if (write ? seen != own : seen && seen != own)
 		__atomic_store_n(s, write ? own : 0, __ATOMIC_RELAXED);
@@ -160,9 +164,13 @@ static void check_granule(struct check_page *page, uint64_t at, const struct acc
 
 void check_access(uint64_t addr, uint64_t size, const struct active_site *site, bool write)
 {
-	struct access t = { .addr = addr & TRACE_ADDR_MASK, .size = size ? size : 1, .site = site->number,
-			   .serial = (uint16_t)monitor_self.serial, .write = write,
-			   .invariant = site->flags & (watch.all ? RULES_INVARIANT : RULES_BREAKABLE) };
+	struct access t = { .addr = addr & TRACE_ADDR_MASK,
+			    .size = size ? size : 1,
+			    .site = site->number,
+			    .serial = (uint16_t)monitor_self.serial,
+			    .write = write,
+			    .invariant =
+				    site->flags & (watch.all ? RULES_INVARIANT : RULES_BREAKABLE) };
 	uint64_t granule = t.addr >> watch.shift, last = (t.addr + t.size - 1) >> watch.shift;
 
 	if (t.site >= CHECK_SITES)

@@ -24,7 +24,8 @@
  */
 static inline bool check_is_repeated_read(uint64_t addr, uint64_t size)
 {
-	uint64_t at = addr & TRACE_ADDR_MASK, granule = at >> 3, number = granule / CHECK_PAGE_GRANULES;
+	uint64_t at = addr & TRACE_ADDR_MASK, granule = at >> 3,
+		 number = granule / CHECK_PAGE_GRANULES;
 	const struct monitor_page *seen = &monitor_self.pages[number % MONITOR_CACHED_PAGES];
 	const struct check_cell *c;
 
@@ -38,6 +39,7 @@ static inline bool check_is_repeated_read(uint64_t addr, uint64_t size)
 }
 
 /* Called before the access is done. */
-SNARLRT_HIDDEN void check_access(uint64_t addr, uint64_t size, const struct active_site *site, bool write);
+SNARLRT_HIDDEN void check_access(uint64_t addr, uint64_t size, const struct active_site *site,
+				 bool write);
 
 #endif

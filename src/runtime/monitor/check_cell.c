@@ -35,7 +35,8 @@ static uint32_t pages_allowed(void)
 	uint64_t most;
 
 	sys_call(SYS_sysinfo, &info, 0, 0);
-	most = info.totalram * info.mem_unit / MEMORY_SHARE / (CHECK_PAGE_GRANULES * sizeof(struct check_cell));
+	most = info.totalram * info.mem_unit / MEMORY_SHARE /
+	       (CHECK_PAGE_GRANULES * sizeof(struct check_cell));
 	return most < LEAST_PAGES ? LEAST_PAGES : most > MOST_PAGES ? MOST_PAGES : (uint32_t)most;
 }
 
@@ -88,8 +89,8 @@ static struct slot *claim(uint64_t number)
 		s = find(number);
 		if (is_for(s, number))
 			return s;	/* another thread was faster */
-	} while (!__atomic_compare_exchange_n(&s->number, &free, number + 1, false, __ATOMIC_ACQ_REL,
-					      __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&s->number, &free, number + 1, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	n = __atomic_fetch_add(&cells.used, 1, __ATOMIC_RELAXED);
 	if (n < cells.most)
 		__atomic_store_n(&s->page, &cells.pages[n], __ATOMIC_RELEASE);
@@ -120,7 +121,8 @@ struct check_page *check_page_make(uint64_t number)
 		s = claim(number);
 	page = s ? page_of(s) : NULL;
 	if (page)
-		monitor_self.pages[number % MONITOR_CACHED_PAGES] = (struct monitor_page){ number + 1, page };
+		monitor_self.pages[number % MONITOR_CACHED_PAGES] =
+			(struct monitor_page){ number + 1, page };
 	else
 		monitor_count(&watch.log->lost_cells, 1);
 	return page;
@@ -145,9 +147,11 @@ void check_cells_forget(uint64_t first, uint64_t last)
 {
 	if (!__atomic_load_n(&cells.used, __ATOMIC_RELAXED))
 		return;
-	for (uint64_t number = first / CHECK_PAGE_GRANULES; number <= last / CHECK_PAGE_GRANULES; number++) {
+	for (uint64_t number = first / CHECK_PAGE_GRANULES; number <= last / CHECK_PAGE_GRANULES;
+	     number++) {
 		uint64_t start = number * CHECK_PAGE_GRANULES;
-		uint64_t end = last - start < CHECK_PAGE_GRANULES ? last - start : CHECK_PAGE_GRANULES - 1;
+		uint64_t end =
+			last - start < CHECK_PAGE_GRANULES ? last - start : CHECK_PAGE_GRANULES - 1;
 		struct slot *s = find(number);
 		struct check_page *page = is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
 

@@ -66,9 +66,11 @@ static inline struct check_page *check_page(uint64_t number)
 	return check_page_make(number);
 }
 
-static inline struct check_thread *check_thread_at(struct check_page *p, uint32_t granule, uint32_t i)
+static inline struct check_thread *check_thread_at(struct check_page *p, uint32_t granule,
+						   uint32_t i)
 {
-	return i < CHECK_CELL_THREADS ? &p->cells[granule].threads[i] : &p->overflow[granule][i - CHECK_CELL_THREADS];
+	return i < CHECK_CELL_THREADS ? &p->cells[granule].threads[i]
+				      : &p->overflow[granule][i - CHECK_CELL_THREADS];
 }
 
 /* With watch.streaks: the shadow value of the thread that owns the granule. */

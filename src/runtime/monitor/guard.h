@@ -55,16 +55,19 @@ SNARLRT_HIDDEN void guard_wait_end(struct guard_delay *d);
 SNARLRT_HIDDEN bool guard_over_budget(uint64_t now);
 
 /* guard_pset.c; the cell is locked by the caller. */
-SNARLRT_HIDDEN bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site, bool write,
-				  struct guard_conflict *out);
-SNARLRT_HIDDEN void guard_pset_done(struct guard_cell *c, const struct active_site *site, bool write);
+SNARLRT_HIDDEN bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site,
+					bool write, struct guard_conflict *out);
+SNARLRT_HIDDEN void guard_pset_done(struct guard_cell *c, const struct active_site *site,
+				    bool write);
 
 /*
  * guard_transaction.c; the cell is locked by the caller. `exclusive`: the access writes, or its
  * transaction does.
  */
-SNARLRT_HIDDEN bool guard_tx_conflict(struct guard_cell *c, bool exclusive, struct guard_conflict *out);
-SNARLRT_HIDDEN void guard_tx_done(struct guard_cell *c, const struct active_site *site, bool exclusive);
+SNARLRT_HIDDEN bool guard_tx_conflict(struct guard_cell *c, bool exclusive,
+				      struct guard_conflict *out);
+SNARLRT_HIDDEN void guard_tx_done(struct guard_cell *c, const struct active_site *site,
+				  bool exclusive);
 SNARLRT_HIDDEN bool guard_tx_exclusive(const struct active_site *site, bool write);
 
 /* The calling thread's own transactions. */

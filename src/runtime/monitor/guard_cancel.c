@@ -36,10 +36,13 @@ void guard_cancel(uint64_t handle, uint64_t pc)
 	if (!site || (site->flags & (RULES_CANCEL | RULES_LATE)) != (RULES_CANCEL | RULES_LATE))
 		return;
 	while (!delay.give_up) {
-		struct guard_conflict busy = { .kind = WATCHLOG_PSET, .slot = MONITOR_ANY_THREAD, .word = &never_changes };
+		struct guard_conflict busy = { .kind = WATCHLOG_PSET,
+					       .slot = MONITOR_ANY_THREAD,
+					       .word = &never_changes };
 
 		t = thread_of(handle);
-		if (t ? t == monitor_me() || rests(t) : !__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
+		if (t ? t == monitor_me() || rests(t)
+		      : !__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
 			break;
 		if (t)
 			busy.slot = (uint32_t)(t - watch.threads);

@@ -12,8 +12,8 @@
 #include "runtime/core/real.h"
 #include "runtime/monitor/guard.h"
 
-static bool conflict(struct guard_cell *c, const struct active_site *site, bool write, bool exclusive,
-		     struct guard_conflict *out)
+static bool conflict(struct guard_cell *c, const struct active_site *site, bool write,
+		     bool exclusive, struct guard_conflict *out)
 {
 	return (watch.tx && guard_tx_conflict(c, exclusive, out)) ||
 	       (watch.pset && guard_pset_conflict(c, site, write, out));
@@ -94,7 +94,8 @@ static uint64_t lock_tag(const void *lock)
 	return (uint64_t)lock >> 3 | CELL_TAG_LOCK;
 }
 
-static bool lock_conflict(const void *lock, const struct active_site *site, struct guard_conflict *out)
+static bool lock_conflict(const void *lock, const struct active_site *site,
+			  struct guard_conflict *out)
 {
 	struct guard_cell *c = guard_cell_lock(lock_tag(lock));
 	bool found = c && ((watch.tx && guard_tx_conflict(c, true, out)) ||
@@ -105,7 +106,8 @@ static bool lock_conflict(const void *lock, const struct active_site *site, stru
 	return found;
 }
 
-static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c, const struct active_site *site)
+static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c,
+		      const struct active_site *site)
 {
 	guard_wait(delay, c, c->kind == WATCHLOG_PSET ? site->number : 0);
 }
@@ -144,7 +146,8 @@ static void pass_gate(const void *lock, const struct active_site *site)
 		guard_wait(&delay, &other, site->number);
 	}
 	if (c) {
-		__atomic_store_n(&monitor_me()->blocked_on, (uint64_t)lock & ~1ull, __ATOMIC_RELAXED);
+		__atomic_store_n(&monitor_me()->blocked_on, (uint64_t)lock & ~1ull,
+				 __ATOMIC_RELAXED);
 		guard_pset_done(c, site, true);
 		guard_cell_changed(c);
 		guard_cell_unlock(c);
@@ -204,12 +207,14 @@ static bool is_plain(const pthread_mutex_t *m)
 
 void guard_lock_acquired(const void *lock)
 {
-	const struct active_site *site = monitor_self.asked_lock == lock ? monitor_self.asked_site : NULL;
+	const struct active_site *site =
+		monitor_self.asked_lock == lock ? monitor_self.asked_site : NULL;
 	pthread_mutex_t *m = (pthread_mutex_t *)lock;
 	struct guard_delay delay = { 0 };
 	struct guard_conflict other;
 
-	while ((watch.tx || site) && is_plain(m) && !delay.give_up && lock_conflict(lock, site, &other)) {
+	while ((watch.tx || site) && is_plain(m) && !delay.give_up &&
+	       lock_conflict(lock, site, &other)) {
 		REAL(pthread_mutex_unlock)(m);
 		lock_wait(&delay, &other, site);
 		monitor_me()->state = MONITOR_BLOCKED;

@@ -34,8 +34,8 @@ static bool unfinished(const struct guard_cell_access *l, const struct active_si
 }
 
 /* The access of another thread that `site` must not follow now; NULL: there is none. */
-static const struct guard_cell_access *forbidden_predecessor(const struct guard_cell *c, const struct active_site *site,
-					bool write)
+static const struct guard_cell_access *
+forbidden_predecessor(const struct guard_cell *c, const struct active_site *site, bool write)
 {
 	uint16_t me = (uint16_t)monitor_self.serial;
 	const struct guard_cell_access *w = &c->write;
@@ -73,7 +73,7 @@ static void note_thread(uint16_t *who, uint16_t me)
 }
 
 bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site, bool write,
-		   struct guard_conflict *out)
+			 struct guard_conflict *out)
 {
 	const struct guard_cell_access *p;
 
@@ -102,8 +102,10 @@ void guard_pset_done(struct guard_cell *c, const struct active_site *site, bool 
 {
 	struct monitor_thread *me = monitor_me();
 	uint32_t access = me->accesses + 1;
-	struct guard_cell_access now = { .site = site->number, .serial = (uint16_t)monitor_self.serial,
-				 .slot = (monitor_self.slot - 1) & 1023, .access = access & CELL_ACCESS_MASK };
+	struct guard_cell_access now = { .site = site->number,
+					 .serial = (uint16_t)monitor_self.serial,
+					 .slot = (monitor_self.slot - 1) & 1023,
+					 .access = access & CELL_ACCESS_MASK };
 	int own;
 
 	__atomic_store_n(&me->accesses, access, __ATOMIC_RELAXED);

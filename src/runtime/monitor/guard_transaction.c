@@ -104,8 +104,8 @@ void guard_tx_begin_access(const struct active_site *site)
 
 bool guard_tx_exclusive(const struct active_site *site, bool write)
 {
-	return write || (site->flags & RULES_IN_TX &&
-			 (rules_tx_writes(site->number) || watch.tails[site->number] & TAIL_UPGRADES));
+	return write || (site->flags & RULES_IN_TX && (rules_tx_writes(site->number) ||
+						       watch.tails[site->number] & TAIL_UPGRADES));
 }
 
 static bool under_way(const struct guard_cell_tx *t)
@@ -124,7 +124,8 @@ bool guard_tx_conflict(struct guard_cell *c, bool exclusive, struct guard_confli
 	for (unsigned i = 0; i < CELL_TX; i++) {
 		struct guard_cell_tx *t = &c->tx[i];
 
-		if (t->slot == monitor_self.slot - 1 || !(exclusive || t->exclusive) || !under_way(t))
+		if (t->slot == monitor_self.slot - 1 || !(exclusive || t->exclusive) ||
+		    !under_way(t))
 			continue;
 		*out = (struct guard_conflict){ .kind = WATCHLOG_TX,
 						.site = t->site,

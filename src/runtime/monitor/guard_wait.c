@@ -73,7 +73,8 @@ static bool any_thread_runs(void)
 	if (__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
 		return true;
 	for (uint32_t i = 0; i < used; i++)
-		if (i != monitor_self.slot - 1 && __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
+		if (i != monitor_self.slot - 1 &&
+		    __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
 		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == MONITOR_RUNNING)
 			return true;
 	return false;
@@ -84,7 +85,8 @@ bool guard_over_budget(uint64_t now)
 {
 	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
 
-	return waited > BUDGET_FREE_NS && waited - BUDGET_FREE_NS > (now - watch.started) / BUDGET_SHARE;
+	return waited > BUDGET_FREE_NS &&
+	       waited - BUDGET_FREE_NS > (now - watch.started) / BUDGET_SHARE;
 }
 
 static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
@@ -98,10 +100,12 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 		return false;
 	monitor_count(&r->count, 1);
 	r->thread[0] = monitor_self.serial;
-	if ((monitor_self.timed_out_word == c->word && monitor_self.timed_out_value == c->value) || guard_over_budget(d->began))
+	if ((monitor_self.timed_out_word == c->word && monitor_self.timed_out_value == c->value) ||
+	    guard_over_budget(d->began))
 		return false;
 	timed_out = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
-	return timed_out < TIMEOUTS_ALLOWED || timed_out <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
+	return timed_out < TIMEOUTS_ALLOWED ||
+	       timed_out <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
 }
 
 /* Not counted as a time-out: the delay could not help. */
@@ -120,7 +124,8 @@ static void give_up_at_once(struct guard_delay *d)
 static bool gives_way(const struct guard_conflict *c)
 {
 	uint32_t mine, other, slot = monitor_self.slot - 1;
-	const struct monitor_thread *t = c->slot == MONITOR_ANY_THREAD ? NULL : &watch.threads[c->slot];
+	const struct monitor_thread *t =
+		c->slot == MONITOR_ANY_THREAD ? NULL : &watch.threads[c->slot];
 
 	if (!c->access || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != MONITOR_DELAYED ||
 	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != slot)
@@ -129,7 +134,8 @@ static bool gives_way(const struct guard_conflict *c)
 	if (!mine)
 		return false;
 	mine = (monitor_me()->accesses - (mine - 1)) & CELL_ACCESS_MASK;
-	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->access - 1)) & CELL_ACCESS_MASK;
+	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->access - 1)) &
+		CELL_ACCESS_MASK;
 	return mine == other ? slot > c->slot : mine > other;
 }
 
@@ -137,7 +143,8 @@ static bool can_wait(const struct guard_conflict *c)
 {
 	if (watch.log->off)
 		return false;
-	return c->slot == MONITOR_ANY_THREAD ? any_thread_runs() : can_proceed(c->slot) || gives_way(c);
+	return c->slot == MONITOR_ANY_THREAD ? any_thread_runs()
+					     : can_proceed(c->slot) || gives_way(c);
 }
 
 void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)

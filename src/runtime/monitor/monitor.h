@@ -131,7 +131,8 @@ SNARLRT_HIDDEN void monitor_forked(void);
 
 /* Events of the calling thread, in mode SNARLRT_WATCH only. Accesses come before they are done. */
 SNARLRT_HIDDEN void monitor_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
-SNARLRT_HIDDEN void monitor_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
+SNARLRT_HIDDEN void monitor_note(enum trace_kind kind, const void *object, uint64_t arg,
+				 int result);
 SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* comes before the cancellation */
 SNARLRT_HIDDEN void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
 SNARLRT_HIDDEN void monitor_wait_end(void);
@@ -160,8 +161,8 @@ static inline void monitor_end(struct monitor_self *self)
 
 
 /* monitor_log.c: the record of these sites, created at first use; NULL: the log is full. */
-SNARLRT_HIDDEN struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, uint32_t b,
-						    uint32_t c);
+SNARLRT_HIDDEN struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a,
+							  uint32_t b, uint32_t c);
 SNARLRT_HIDDEN struct watchlog *monitor_log_open(const char *path);
 SNARLRT_HIDDEN void monitor_log_module(uint32_t module, uint64_t base, const char *path);
 

@@ -51,7 +51,8 @@ static void make(struct watchlog_record *r, enum watchlog_kind kind, const uint3
 	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
 }
 
-struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, uint32_t b, uint32_t c)
+struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, uint32_t b,
+					   uint32_t c)
 {
 	uint32_t site[3] = { a, b, c };
 	uint64_t hash = ((a * 31ull + b) * 31 + c) * 7 + kind;

@@ -3,7 +3,8 @@
 
 static void on_access(uint64_t addr, uint64_t site)
 {
-	monitor_access(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK), site, trace_site_kind(site) == TRACE_WRITE);
+	monitor_access(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK), site,
+		       trace_site_kind(site) == TRACE_WRITE);
 }
 
 static void on_range(uint64_t addr, uint64_t size, uint64_t site)
@@ -13,7 +14,8 @@ static void on_range(uint64_t addr, uint64_t size, uint64_t site)
 
 static void on_atomic_begin(struct mode_atomic *op)
 {
-	monitor_access((uint64_t)op->addr, 1ull << op->log2, (uint64_t)op->pc, op->kind != TRACE_ATOMIC_LOAD);
+	monitor_access((uint64_t)op->addr, 1ull << op->log2, (uint64_t)op->pc,
+		       op->kind != TRACE_ATOMIC_LOAD);
 }
 
 static void on_entry(uint64_t caller, uint64_t pc)
@@ -28,8 +30,8 @@ static void on_exit(uint64_t pc)
 	monitor_exit();
 }
 
-static void on_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-			 const void *pc)
+static void on_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		    int result, const void *pc)
 {
 	(void)detail;
 	(void)pc;

@@ -32,17 +32,26 @@ static void give(struct world *w, uint32_t t, uint32_t lock)
 
 	w->holder[lock] = -1;
 	w->set[t] = locks_release(w->locks, w->set[t], lock_address(lock));
-	memmove(&w->acquired[t][at], &w->acquired[t][at + 1], (LOCKS - 1 - at) * sizeof(w->acquired[t][0]));
+	memmove(&w->acquired[t][at], &w->acquired[t][at + 1],
+		(LOCKS - 1 - at) * sizeof(w->acquired[t][0]));
 }
 
 static void play(struct world *w, size_t i)
 {
 	const struct step *s = &w->step[i];
 	uint32_t t = s->thread;
-	struct view view = { .thread = t, .strong = &w->clock[t], .strong_epoch = vclock_get(&w->clock[t], t),
-			     .index = w->index[t], .lockset = w->set[t], .acquired = w->acquired[t] };
-	struct learn_step access = { .thread = t, .op = s->what == READ ? IROOT_OP_READ : IROOT_OP_WRITE,
-				     .addr = 0x1000 + 8 * s->cell, .size = 8, .site = s->site, .at = i };
+	struct view view = { .thread = t,
+			     .strong = &w->clock[t],
+			     .strong_epoch = vclock_get(&w->clock[t], t),
+			     .index = w->index[t],
+			     .lockset = w->set[t],
+			     .acquired = w->acquired[t] };
+	struct learn_step access = { .thread = t,
+				     .op = s->what == READ ? IROOT_OP_READ : IROOT_OP_WRITE,
+				     .addr = 0x1000 + 8 * s->cell,
+				     .size = 8,
+				     .site = s->site,
+				     .at = i };
 
 	for (uint32_t other = 0; other < THREADS; other++)
 		w->knew[i][other] = vclock_get(&w->clock[t], other);
@@ -93,7 +102,8 @@ static struct step random_step(const struct world *w, size_t i, uint64_t *seed)
 
 static char *found(const struct world *w)
 {
-	const struct learn_pairs *pairs = breakable_pairs(w->apart), *visits = breakable_visits(w->apart);
+	const struct learn_pairs *pairs = breakable_pairs(w->apart),
+				 *visits = breakable_visits(w->apart);
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < pairs->count; i++)
@@ -144,7 +154,8 @@ static void test_repeated_places(void **state)
 		open_world(&w);
 		for (size_t i = 0; i < STEPS; i++) {
 			w.step[i] = random_step(&w, i, &seed);
-			w.step[i].site = 1 + w.step[i].what + 2 * (uint32_t)(test_random(&seed) % 3);
+			w.step[i].site =
+				1 + w.step[i].what + 2 * (uint32_t)(test_random(&seed) % 3);
 			play(&w, i);
 		}
 		wanted = slow(&w);
@@ -162,7 +173,8 @@ static void test_repeated_places(void **state)
 }
 
 /* `breakable` before breakable_finish(), `at_last` after it. */
-static void expect(const struct step *steps, size_t count, const char *breakable, const char *at_last)
+static void expect(const struct step *steps, size_t count, const char *breakable,
+		   const char *at_last)
 {
 	struct world w;
 	char *got;
@@ -207,8 +219,8 @@ static void test_by_hand(void **state)
 	};
 	/* The write is in a later phase, so it does not follow the read. */
 	static const struct step phases[] = {
-		{ READ, 0, 0, 1 }, { READ, 0, 0, 2 }, { POST, 0, 0, 0 }, { READ, 1, 0, 3 }, { WAIT, 1, 2, 0 },
-		{ WRITE, 1, 0, 4 },
+		{ READ, 0, 0, 1 }, { READ, 0, 0, 2 }, { POST, 0, 0, 0 },
+		{ READ, 1, 0, 3 }, { WAIT, 1, 2, 0 }, { WRITE, 1, 0, 4 },
 	};
 
 	(void)state;

@@ -34,7 +34,9 @@ static void test_checked(void **state)
 	 * Site 1 follows 0, which follows 2; site 4 could break 1. 3 follows 2. 5 has another
 	 * variable, and its 2 of 21 runs are too few.
 	 */
-	struct learnt_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 } };
+	struct learnt_local locals[] = {
+		{ 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 }
+	};
 	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
 	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
 			   .between_count = 1 };
@@ -57,11 +59,13 @@ static void test_late(void **state)
 	enum { LOCKED, RACING, LOCK, OTHER };
 	struct known_site sites[] = { [LOCKED] = { .access = LEARN_READ }, [RACING] = { .access = LEARN_READ },
 				      [LOCK] = { .access = LEARN_LOCK }, [OTHER] = { .access = LEARN_WRITE } };
-	struct known_pair pairs[] = { { .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
-				      { .first = OTHER, .second = LOCKED, .how = STORE_CONFLICT },
-				      { .first = RACING, .second = RACING, .how = STORE_AFTER },
-				      { .first = OTHER, .second = RACING, .how = STORE_CONFLICT | STORE_RACE },
-				      { .first = LOCK, .second = LOCK, .how = STORE_AFTER } };
+	struct known_pair pairs[] = {
+		{ .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
+		{ .first = OTHER, .second = LOCKED, .how = STORE_CONFLICT },
+		{ .first = RACING, .second = RACING, .how = STORE_AFTER },
+		{ .first = OTHER, .second = RACING, .how = STORE_CONFLICT | STORE_RACE },
+		{ .first = LOCK, .second = LOCK, .how = STORE_AFTER }
+	};
 	struct known k = { .sites = sites, .count = 4, .pairs = pairs, .pair_count = 5 };
 	uint32_t *marks = compile_marks(&k, 0);
 
@@ -96,10 +100,21 @@ static void test_rules(void **state)
 	 * The write follows one of the reads in most runs. The memcpy's write follows its read,
 	 * and more often itself.
 	 */
-	struct learnt_local locals[] = { { 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 } };
-	struct known k = { .sites = sites, .count = 5, .addresses = places, .address_count = 7, .pairs = pairs,
-			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1,
-			   .locals = locals, .local_count = 4 };
+	struct learnt_local locals[] = {
+		{ 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 }
+	};
+	struct known k = { .sites = sites,
+			   .count = 5,
+			   .addresses = places,
+			   .address_count = 7,
+			   .pairs = pairs,
+			   .pair_count = 4,
+			   .members = members,
+			   .member_count = 2,
+			   .orders = orders,
+			   .order_count = 1,
+			   .locals = locals,
+			   .local_count = 4 };
 	struct compile_stats stats;
 	struct rules_header h;
 	struct buf out = { 0 };

@@ -71,17 +71,21 @@ static void test_by_hand(void **state)
 /* New memory, and acquisitions at unknown sites. */
 static void test_nothing_known(void **state)
 {
-	struct learn_step s[3] = { { .thread = 1, .op = IROOT_OP_READ, .addr = 0x1000, .size = 8, .site = 1 },
-				   { .op = IROOT_OP_FRESH, .addr = 0x1000, .size = 8 },
-				   { .thread = 1, .op = IROOT_OP_WRITE, .addr = 0x1000, .size = 8, .site = 2 } };
+	struct learn_step s[3] = {
+		{ .thread = 1, .op = IROOT_OP_READ, .addr = 0x1000, .size = 8, .site = 1 },
+		{ .op = IROOT_OP_FRESH, .addr = 0x1000, .size = 8 },
+		{ .thread = 1, .op = IROOT_OP_WRITE, .addr = 0x1000, .size = 8, .site = 2 }
+	};
 	struct interleaved *in = interleaved_new(8);
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		interleaved_step(in, &s[i]);
 	for (uint32_t i = 0; i < 3; i++)
-		interleaved_step(in, &(struct learn_step){ .thread = 1, .op = IROOT_OP_ACQUIRE, .addr = 0x1000,
-						      .site = i == 1 ? 0 : 3 + i });
+		interleaved_step(in, &(struct learn_step){ .thread = 1,
+							   .op = IROOT_OP_ACQUIRE,
+							   .addr = 0x1000,
+							   .site = i == 1 ? 0 : 3 + i });
 	assert_int_equal(interleaved_unblocked(in)->count, 0);
 	assert_int_equal(interleaved_visits(in)->count, 0);
 	interleaved_free(in);

@@ -298,11 +298,17 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figure), cmocka_unit_test(test_serializable),
-		cmocka_unit_test(test_locks), cmocka_unit_test(test_known_cuts),
-		cmocka_unit_test(test_blocking), cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_members), cmocka_unit_test(test_random_traces),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_iterations), cmocka_unit_test(test_iterations_with_waits),
+		cmocka_unit_test(test_figure),
+		cmocka_unit_test(test_serializable),
+		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_known_cuts),
+		cmocka_unit_test(test_blocking),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_random_traces),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_iterations),
+		cmocka_unit_test(test_iterations_with_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,9 @@ static void expect(const char *text, const char *wanted)
 	char *got;
 
 	for (size_t i = 0; i < count; i++) {
-		struct view view = { .thread = steps[i].thread, .strong = &nothing, .strong_epoch = 1 };
+		struct view view = { .thread = steps[i].thread,
+				     .strong = &nothing,
+				     .strong_epoch = 1 };
 
 		/* The site of an acquisition is the number of its step. */
 		if (steps[i].op == IROOT_OP_ACQUIRE)
@@ -93,7 +95,8 @@ static void test_ordered(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_acquisitions), cmocka_unit_test(test_ordered) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_acquisitions),
+					    cmocka_unit_test(test_ordered) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,12 +30,18 @@ static void expect(const struct facts *f, const char *wanted)
 {
 	struct known_site sites[MOST] = { 0 };
 	struct known_pair unblocked[MOST], visits[MOST], pairs[MOST];
-	struct known k = { .sites = sites, .count = strlen(f->sites), .unblocked = unblocked, .visits = visits, .pairs = pairs };
+	struct known k = { .sites = sites,
+			   .count = strlen(f->sites),
+			   .unblocked = unblocked,
+			   .visits = visits,
+			   .pairs = pairs };
 	struct buf b = { 0 };
 	char *got;
 
 	for (size_t i = 0; i < k.count; i++)
-		sites[i].access = f->sites[i] == 'R' ? LEARN_READ : f->sites[i] == 'W' ? LEARN_WRITE : LEARN_LOCK;
+		sites[i].access = f->sites[i] == 'R'   ? LEARN_READ
+				  : f->sites[i] == 'W' ? LEARN_WRITE
+						       : LEARN_LOCK;
 	k.unblocked_count = copy(unblocked, f->unblocked);
 	k.visit_count = copy(visits, f->visits);
 	k.pair_count = copy(pairs, f->pairs);
@@ -57,7 +63,8 @@ static void test_memory(void **state)
 	 * write it.
 	 */
 	struct facts chain = { "RRW", .unblocked = { PAIR(0, 1), PAIR(1, 2), PAIR(2, 0) },
-			       .visits = { VISIT(0, 2, 0), VISIT(1, 2, 0) }, .pairs = { MEET(0, 2), MEET(1, 2) } };
+			       .visits = { VISIT(0, 2, 0), VISIT(1, 2, 0) },
+			       .pairs = { MEET(0, 2), MEET(1, 2) } };
 	/* A read, with no access after it, of memory that the other thread is about to change. */
 	struct facts read = { "RWR", .unblocked = { PAIR(0, 1), PAIR(2, 2) }, .visits = { VISIT(0, 2, 0) },
 			      .pairs = { MEET(2, 1) } };
@@ -95,7 +102,8 @@ static void test_locks(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory), cmocka_unit_test(test_locks) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory),
+					    cmocka_unit_test(test_locks) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
