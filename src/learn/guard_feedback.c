@@ -59,7 +59,7 @@ int guard_feedback_add(struct store *store, const char *path, struct guard_feedb
 	if (!f)
 		return err_set(err, "cannot open %s: %s", path, strerror(errno));
 	if (getline(&line, &size, f) < 0 || strcmp(line, "snarl-guard 1\n") != 0)
-		result = err_set(err, "%s is no log of snarl guard", path);
+		result = err_set(err, "%s is not a log of snarl guard", path);
 	if (result == 0)
 		result = store_begin(store, err);
 	while (result == 0 && getline(&line, &size, f) > 0)

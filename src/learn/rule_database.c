@@ -172,7 +172,7 @@ static const char merging[] =
 	"DROP TABLE programs; DROP TABLE sites;";
 
 static const struct db_kind kind = {
-	.what = "database of what was learnt", .hint = "snarl learn -- PROGRAM makes one",
+	.what = "rule database", .hint = "snarl learn -- PROGRAM makes one",
 	.application = 0x736e6c6eu, .version = 4,	/* "snln" */
 	.schema = schema, .statements = texts, .count = STATEMENTS,
 };

@@ -129,7 +129,7 @@ expect() {
 expect 2 'which program' snarl learn
 expect 2 'which databases' snarl learn --merge
 expect 2 '1, 2, 4, 8' snarl learn --granularity 5 ./bank
-expect 3 'no database of what was learnt' snarl learn --dump nowhere.db
+expect 3 'no rule database' snarl learn --dump nowhere.db
 expect 3 'cannot be merged into itself' snarl learn --merge snarl-out/learn.db
 expect 3 'is not a database' snarl learn --dump good.txt
 expect 3 'knows no program x' snarl check --program x --trace $trace

@@ -1,6 +1,6 @@
 /*
- * Visits: accesses of other threads between two accesses of a thread to the same memory (P, then
- * I), which made no blocking call in between. Taking a lock twice counts as such a pair, too.
+ * Visits: accesses of other threads between two accesses of a thread to the same memory, P and then
+ * I, without a blocking call between the two. Taking a lock twice counts as such a pair, too.
  *
  * A guard that waits between P and I does not wait for long, since the thread does not block there.
  * Accesses that come while a thread is in a blocking call say nothing about that time, so pairs

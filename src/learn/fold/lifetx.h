@@ -19,8 +19,8 @@
  * Iterations of a loop that locks are found by its locks: if a thread holds no lock, and takes one
  * where its transaction already took one, by the same calls, a new iteration begins. Accesses of
  * different iterations are not listed as members together, though the transaction goes on.
- * Otherwise it would depend on chance, whether iterations were ever interleaved, what guard
- * protects.
+ * Otherwise what guard protects would depend on whether passing runs happened to interleave
+ * iterations.
  */
 #ifndef LEARN_FOLD_LIFETX_H
 #define LEARN_FOLD_LIFETX_H
@@ -49,14 +49,14 @@ bool lifetx_watches(const struct lifetx *l, uint32_t site);
  */
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks);
 void lifetx_touch(struct lifetx *l, const struct learn_step *s);
-/* caller: pc of the call */
+/* The thread enters a function. `caller`: pc of the call. */
 void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function, uint64_t caller);
 void lifetx_exit(struct lifetx *l, uint32_t thread);
 void lifetx_unwind(struct lifetx *l, uint32_t thread, size_t depth);	/* longjmp to this depth */
-/* drops the accesses to this memory */
+/* Drops the accesses to this memory. */
 void lifetx_forget(struct lifetx *l, uint64_t addr, uint64_t size);
 void lifetx_finish(struct lifetx *l);
-/* the innermost one; 0: not known */
+/* The function that the thread is in; 0: not known. */
 uint32_t lifetx_function(const struct lifetx *l, uint32_t thread);
 
 /* enum lifetx_cut */

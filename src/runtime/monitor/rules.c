@@ -69,9 +69,9 @@ static const char *check(const struct rules_header *h, uint64_t size)
 	const char *start = (const char *)h;
 
 	if (size < sizeof(*h) || h->magic != RULES_MAGIC)
-		return "it is not a file of rules";
+		return "it is not a rules file";
 	if (h->version != RULES_VERSION)
-		return "it is of another version of snarl: learn anew";
+		return "it was made by another version of snarl; run snarl learn again";
 	if (h->size != size || h->check != trace_check(h + 1, size - sizeof(*h)) || h->sites == 0 ||
 	    !fits(h, h->modules_at, h->modules, sizeof(struct rules_module)) ||
 	    !fits(h, h->sites_at, h->sites, sizeof(struct rules_site)) ||
@@ -79,7 +79,7 @@ static const char *check(const struct rules_header *h, uint64_t size)
 	    !fits(h, h->numbers_at, h->numbers, sizeof(uint32_t)) ||
 	    !modules_fit(h, (const void *)(start + h->modules_at)) ||
 	    !lists_fit(h, (const void *)(start + h->sites_at)))
-		return "it is damaged";
+		return "it is damaged; run snarl learn again";
 	return NULL;
 }
 
@@ -176,7 +176,7 @@ long rules_load(const char *path, uint32_t wanted, const char **trouble)
 	rules.wanted = wanted;
 	for (uint32_t i = 1; i < rules.header->sites; i++)
 		active += is_active(&rules.sites[i]);
-	*trouble = "no memory for it";
+	*trouble = "not enough memory";
 	if (!make_tables())
 		return -1;
 	mark_writers();

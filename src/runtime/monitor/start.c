@@ -32,7 +32,7 @@ static bool load(const struct run_options *o)
 	active = rules_load(o->rules, watch.noise ? UINT32_MAX : watch.active, &trouble);
 
 	if (active < 0) {
-		sys_warn_about("the rules were not used: ", trouble, o->rules);
+		sys_warn_about("the rules cannot be used, nothing is monitored: ", trouble, o->rules);
 		return false;
 	}
 	watch.locks = (watch.pset | watch.tx) && rules_any(RULES_LOCK);
@@ -66,7 +66,7 @@ bool watch_start(const struct run_options *o)
 	if (!o->rules[0]) {
 		watch.everywhere = o->noise > 0;
 		if (o->mode != RUN_MODE_OFF)
-			sys_warn("SNARL_OPTIONS has no rules=FILE; nothing is watched");
+			sys_warn("SNARL_OPTIONS has no rules=FILE; nothing is monitored");
 		watch.check = watch.pset = watch.tx = false;
 		return watch.everywhere;
 	}
