@@ -43,7 +43,7 @@ void detect_close(struct detect *d)
 	}
 	free(d->items);
 	free(d->program);
-	known_free(&d->learnt);
+	known_free(&d->known);
 	learner_close(&d->learner);
 	*d = (struct detect){ 0 };
 }
@@ -298,16 +298,16 @@ static int by_rank(const void *a, const void *b)
 int detect_finish(struct detect *d, uint64_t threshold, struct err *err)
 {
 	/* Loaded only now, so that it has the sites of the traces, too. */
-	if (store_load(d->learner.store, d->program, &d->learnt, err) < 0)
+	if (store_load(d->learner.store, d->program, &d->known, err) < 0)
 		return -1;
 	for (size_t i = 0; i < d->count; i++) {
 		struct detect_item *item = &d->items[i];
 
 		for (unsigned e = 0; e < item->events; e++)
 			item->event[e].site =
-				&d->learnt.sites[*map_find(&d->learnt.at, (uint64_t)item->event[e].id) - 1];
+				&d->known.sites[*map_find(&d->known.at, (uint64_t)item->event[e].id) - 1];
 		item->runs = item->event[item->events - 1].site->runs;
-		item->rank = rank(&d->learnt, item, threshold);
+		item->rank = rank(&d->known, item, threshold);
 		d->ranks[item->rank]++;
 	}
 	if (d->count > 1)

@@ -45,7 +45,7 @@ struct detect_item {
 struct detect {
 	struct learner learner;
 	char *program;
-	struct known learnt;
+	struct known known;
 	bool pairs;		/* also look for predecessors; set it before the first trace */
 	struct detect_item *items;
 	size_t count, capacity;

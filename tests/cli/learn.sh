@@ -133,7 +133,7 @@ expect 3 'no rule database' snarl learn --dump nowhere.db
 expect 3 'cannot be merged into itself' snarl learn --merge snarl-out/learn.db
 expect 3 'is not a database' snarl learn --dump good.txt
 expect 3 'knows no program x' snarl check --program x --trace $trace
-expect 3 'no database' snarl check --db nowhere.db --trace $trace
+expect 3 'no rule database' snarl check --db nowhere.db --trace $trace
 expect 2 'which program? Or --trace' snarl check
 expect 2 'of passing runs' snarl check --postmortem $trace
 expect 3 'cannot open' snarl check --trace nowhere.snarl
