@@ -68,9 +68,9 @@ static void build_hex(const struct reader_module *m, char *out, size_t size)
 		snprintf(out + 2 * i, 3, "%02x", m->build_id[i]);
 }
 
-static int64_t store_new_site(struct learner *l, struct naming *n, const struct learn_site *site,
-			      const struct reader_module *m, const char *build, unsigned *cuts,
-			      struct err *err)
+static int64_t name_site(struct learner *l, struct naming *n, const struct learn_site *site,
+			 const struct reader_module *m, const char *build, unsigned *cuts,
+			 struct err *err)
 {
 	struct symbol_frame frames[FRAMES];
 	const struct symbol_frame *frame;
@@ -121,14 +121,14 @@ static int find_site(struct learner *l, struct naming *n, const struct learn_sit
 	build_hex(m, build, sizeof(build));
 	if (!*build) {
 		/* Without a build-id, the same address may be another site in the next run. */
-		out->id = store_new_site(l, n, site, m, build, &out->cuts, err);
+		out->id = name_site(l, n, site, m, build, &out->cuts, err);
 		return out->id < 0 ? -1 : 0;
 	}
 	at = map_put(&l->at, hash_of(build, m ? site->pc - m->base : site->pc, site->access), NULL);
 	if (!*at) {
 		struct learner_site found = { 0 };
 
-		found.id = store_new_site(l, n, site, m, build, &found.cuts, err);
+		found.id = name_site(l, n, site, m, build, &found.cuts, err);
 		if (found.id < 0)
 			return -1;
 		l->items = xgrow(l->items, l->count, &l->capacity, sizeof(*l->items));

@@ -163,15 +163,15 @@ static struct tx_points *sync_of(struct lifetx *l, struct map *map, uint64_t key
 	return &l->syncs[*number - 1];
 }
 
-static void set_point(struct tx_points *d, const struct tx_point *tx_point)
+static void set_point(struct tx_points *d, const struct tx_point *point)
 {
 	for (size_t i = 0; i < d->count; i++)
-		if (d->items[i].thread == tx_point->thread) {
-			d->items[i] = *tx_point;
+		if (d->items[i].thread == point->thread) {
+			d->items[i] = *point;
 			return;
 		}
 	d->items = xgrow(d->items, d->count, &d->capacity, sizeof(*d->items));
-	d->items[d->count++] = *tx_point;
+	d->items[d->count++] = *point;
 }
 
 /*
@@ -289,7 +289,7 @@ static void access_cell(struct lifetx *l, uint64_t number, const struct learn_st
 {
 	struct cell *c = cells_get(&l->cells, number);
 	struct thread *t = &l->threads[s->thread];
-	struct tx_point tx_point = { .thread = s->thread };
+	struct tx_point point = { .thread = s->thread };
 
 	follow(l, &c->write, s->thread, s->site);
 	if (s->op == IROOT_OP_WRITE) {
@@ -297,12 +297,12 @@ static void access_cell(struct lifetx *l, uint64_t number, const struct learn_st
 			follow(l, &c->reads.items[i], s->thread, s->site);
 		c->reads.count = 0;
 	}
-	tx_point.tx = t->tx;
-	tx_point.at = t->count;
+	point.tx = t->tx;
+	point.at = t->count;
 	if (s->op == IROOT_OP_WRITE)
-		c->write = tx_point;
+		c->write = point;
 	else
-		set_point(&c->reads, &tx_point);
+		set_point(&c->reads, &point);
 }
 
 void lifetx_touch(struct lifetx *l, const struct learn_step *s)
@@ -328,12 +328,12 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 {
 	struct thread *t = thread_of(l, s->thread);
-	struct tx_point tx_point;
+	struct tx_point point;
 
 	t->count++;
 	if (blocks)
 		split(l, t);
-	tx_point = (struct tx_point){ .thread = s->thread, .tx = t->tx, .at = t->count };
+	point = (struct tx_point){ .thread = s->thread, .tx = t->tx, .at = t->count };
 	switch (s->op) {
 	case IROOT_OP_READ: case IROOT_OP_WRITE: access_memory(l, s); break;
 	case IROOT_OP_FRESH: cells_forget(&l->cells, s->addr, s->size, clear); break;
@@ -343,17 +343,17 @@ void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread);
 		break;
 	case IROOT_OP_SIGNAL: case IROOT_OP_BARRIER_ENTER:
-		set_point(sync_of(l, &l->sync_at, s->addr), &tx_point);
+		set_point(sync_of(l, &l->sync_at, s->addr), &point);
 		break;
-	case IROOT_OP_CREATE: set_point(sync_of(l, &l->created, s->addr), &tx_point); break;
+	case IROOT_OP_CREATE: set_point(sync_of(l, &l->created, s->addr), &point); break;
 	case IROOT_OP_JOIN:
 		if (s->addr < l->thread_count && l->threads[s->addr].seen) {
 			struct thread *joined = &l->threads[s->addr];
 
-			tx_point = (struct tx_point){ .thread = (uint32_t)s->addr,
+			point = (struct tx_point){ .thread = (uint32_t)s->addr,
 						      .tx = joined->tx,
 						      .at = joined->count };
-			follow(l, &tx_point, s->thread, 0);
+			follow(l, &point, s->thread, 0);
 			/* The thread has ended, even if the trace does not have its end. */
 			keep_members(l, joined);
 			tx_graph_end(&l->graph, joined->tx);
