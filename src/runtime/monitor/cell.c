@@ -7,9 +7,9 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
 
-#define CELLS (1u << 16)
-#define SPINS 200
-#define NAP_NS 50000u
+#define CELLS (1u << 16)	/* 8 MiB; the hash takes 16 bits */
+#define SPINS 200	/* tries to lock a cell before sleeping */
+#define NAP_NS 50000u	/* one sleep between two tries */
 
 /*
  * Values of guard_cell.lock. CELL_STUCK: a thread waited for the cell until its time was up, so

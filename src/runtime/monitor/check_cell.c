@@ -7,28 +7,25 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 
-#define SPINS 200
+#define SPINS 200	/* tries to lock a cell, or to see a page, before giving up */
 #define MEMORY_SHARE 4u		/* the cells take at most this part of the machine's memory */
-#define LEAST_PAGES 64u
-#define MOST_PAGES (1u << 19)
+#define LEAST_PAGES 64u		/* with less memory than that, check does not start */
+#define MOST_PAGES (1u << 19)	/* cells of 2 GiB of the program's memory */
 
 static struct {
 	struct check_page *pages;
 	/* pages in use, and that there may be; `used` also counts attempts without room */
 	uint32_t used, most;
 	uint32_t mask;
-	/*
-	 * Hash with open addressing; entries are never removed. number: that of the page, plus
-	 * 1; 0: free.
-	 */
+	/* Hash with open addressing; entries are never removed. */
 	struct slot {
-		uint64_t number;
+		uint64_t number;	/* of the page, plus 1; 0: free */
 		/* written last; NULL: not yet known, or there was no room */
 		struct check_page *page;
 	} *slots;
 } cells;
 
-/* The mapping itself costs nothing: only pages that are touched take memory. */
+/* The limit depends on the machine's memory. Only pages of cells that are touched take any. */
 static uint32_t pages_allowed(void)
 {
 	struct sysinfo info = { 0 };
