@@ -10,8 +10,8 @@
 #include "learn/learner_write.h"
 #include "symbol/key.h"
 
-#define FRAMES 16
-#define PASSES 6
+#define FRAMES 16	/* functions inlined into each other at one pc */
+#define PASSES 6	/* over a trace, as long as each pass makes new cuts */
 
 int learner_open(struct learner *l, struct store *store, const char *program, unsigned granularity,
 		 uint64_t threshold, struct err *err)

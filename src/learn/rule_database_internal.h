@@ -5,7 +5,9 @@
 #include "base/db.h"
 #include "learn/rule_database.h"
 
+/* Named after the table they concern; texts[] in rule_database.c has the SQL. */
 enum statement {
+	/* Statements that add one row, or count in it, and what they need for that. */
 	PROGRAM,
 	SITE,
 	PLACE,
@@ -31,6 +33,7 @@ enum statement {
 	AT,
 	UNBROKEN,
 	ANY_RUN,
+	/* Statements that read all rows. */
 	PROGRAMS,
 	SITES,
 	PLACES,

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "learn/rule_database.h"
 
-#define VISITS_MIN 2u
+#define VISITS_MIN 2u		/* runs with the visit; a single one may be luck */
 #define USUAL_SHARE 8u		/* a visit in less than one of this many runs is not usual */
 
 struct site_pair {

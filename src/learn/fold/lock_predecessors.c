@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-#define LOCK_BYTES 8u
+#define LOCK_BYTES 8u	/* locks within the same 8 bytes count as one */
 /*
  * different acquisitions per mutex; further ones are dropped, which bounds the time per
  * acquisition

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define LINE_SHIFT 6
+#define LINE_SHIFT 6		/* log2 of SAMPLE_LINE */
 #define PAGE_SHIFT 12		/* 64 lines per page, one bit each */
 /* bytes; larger mappings are reserves whose pages are hardly ever all used */
 #define FRESH_MOST (1ull << 30)

@@ -16,10 +16,10 @@
 
 #include "learn/fold/fold_common.h"
 
-#define SAMPLE_SITE_LINES 256u
-#define SAMPLE_BURST 8192u
-#define SAMPLE_BURST_MIN 64u
-#define SAMPLE_ENOUGH (1u << 17)
+#define SAMPLE_SITE_LINES 256u	/* lines per site that are always taken */
+#define SAMPLE_BURST 8192u	/* accesses per line until it rests */
+#define SAMPLE_BURST_MIN 64u	/* accesses, however large the run */
+#define SAMPLE_ENOUGH (1u << 17)	/* accesses of a run after which bursts get shorter */
 #define SAMPLE_LINE 64u	/* bytes */
 
 struct sample;

@@ -8,7 +8,7 @@
 
 /* different accesses per granule; further ones are dropped, which bounds the time per access */
 #define CELL_ACCESSES 256u
-#define RECENT 16u
+#define RECENT 16u		/* blocks per thread; further ones count as shared */
 
 /*
  * The last access of a thread at a site. What is ordered after it is ordered after all earlier

@@ -37,7 +37,7 @@ struct guard_cell_access {
 };
 
 _Static_assert(MONITOR_THREADS <= 1u << 10, "slot");
-#define CELL_ACCESS_MASK 63u
+#define CELL_ACCESS_MASK 63u	/* of guard_cell_access.access, 6 bits */
 
 /* A transaction that accessed the granule. It is under way while its thread has this epoch. */
 struct guard_cell_tx {

@@ -12,7 +12,7 @@
 
 #include "runtime/monitor/monitor.h"
 
-#define CHECK_PAGE_GRANULES 512u
+#define CHECK_PAGE_GRANULES 512u	/* 4 KiB of memory */
 #define CHECK_CELL_THREADS 3u		/* threads in a cell's first line, and in the second */
 #define CHECK_OVERFLOW_THREADS 4u
 #define CHECK_SITES (1u << 24)	/* sites with larger numbers are not checked: 24 bits */
