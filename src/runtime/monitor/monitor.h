@@ -5,10 +5,11 @@
  * noise= adds random sleeps at the same sites, which makes failures in parallel runs more likely.
  *
  * A thread's shadow value in these modes equals no shadow word, so every access of an active site
- * calls the runtime. The monitor holds no lock while the program's code runs. If the cell of an
- * access stays locked, the access is skipped and counted in lost_busy; guard first waits for the
- * cell, at most as long as a delay may take. Accesses of a signal handler that interrupts the
- * monitor are not looked at.
+ * calls the runtime. (Noise without rules, and check --all, use the shadow to see whose memory it
+ * is.) The monitor holds no lock while the program's code runs. If the cell of an access stays
+ * locked, the access is skipped and counted in lost_busy; guard first waits for the cell, at most
+ * as long as a delay may take. Accesses of a signal handler that interrupts the monitor are not
+ * looked at.
  */
 #ifndef RUNTIME_MONITOR_MONITOR_H
 #define RUNTIME_MONITOR_MONITOR_H
