@@ -10,23 +10,23 @@
 #include "abi/rules_format.h"
 #include "base/mem.h"
 #include "learn/fold/lifetx.h"
-#include "learn/open_pairs.h"
+#include "learn/unfinished_pairs.h"
 #include "learn/guard_set.h"
 #include "trace/codec/codec.h"
 
 /*
- * What check has to see of the places with an invariant that others could break: these, what
- * may come in between, and every access to the same variable: one that was not seen would make neighbours of two
- * that are none. Variables are what a thread's accesses in a row have in common.
+ * check watches the sites whose invariant another thread could break, the sites that may come
+ * between, and all other accesses to the same variables. If it missed one of those, two accesses
+ * would look like accesses in a row. Sites of local pairs access the same variable.
  */
 static void mark_checked(const struct known *k, uint64_t threshold, uint32_t *marks)
 {
 	bool more = true;
 
 	for (size_t i = 0; i < k->local_count; i++) {
-		const struct known_local *l = &k->locals[i];
+		const struct learnt_local *l = &k->locals[i];
 
-		if (l->breakable && known_often(k, l) && known_holds(&k->sites[l->i], threshold))
+		if (l->breakable && learnt_often(k, l) && known_holds(&k->sites[l->i], threshold))
 			marks[l->i] |= RULES_BREAKABLE | RULES_CHECK;
 	}
 	for (size_t i = 0; i < k->between_count; i++)
@@ -73,13 +73,13 @@ static void mark_end(void *ctx, uint32_t p, uint32_t i)
 		m->marks[i] |= RULES_SOURCE;
 }
 
-/* Whoever waits for the end has to see it. */
+/* A thread that waits for the second access of a pair must see that access. */
 static void mark_unfinished(const struct known *k, uint32_t *marks)
 {
 	struct marking m = { marks, xcalloc(k->count + 1, 1) };
 
-	unfinished_each(k, mark_begin, &m);
-	unfinished_ends(k, mark_end, &m);
+	unfinished_pairs_each(k, mark_begin, &m);
+	unfinished_pairs_ends(k, mark_end, &m);
 	free(m.begin);
 }
 
@@ -89,8 +89,9 @@ static bool is_late(const struct known_pair *p)
 }
 
 /*
- * Who watches such a one has to see all that may come before it. To wait for others who need the lock that one
- * holds would be in vain: then it is where the lock is taken that may be late.
+ * Marks sites that were never first (RULES_LATE), and sites that may come before them, which guard
+ * must see. Accesses that a lock protects are left out: the delayed thread would hold the lock that
+ * the other threads need. There the site that takes the lock may be late instead.
  */
 static void mark_late(const struct known *k, uint32_t *marks)
 {
@@ -109,7 +110,7 @@ static void mark_late(const struct known *k, uint32_t *marks)
 		const struct known_pair *p = &k->pairs[i];
 		bool lock = k->sites[p->first].access == LEARN_LOCK;
 
-		if ((p->how & STORE_MEET || lock) && marks[p->second] & RULES_LATE)
+		if ((p->how & STORE_CONFLICT || lock) && marks[p->second] & RULES_LATE)
 			marks[p->first] |= RULES_SOURCE;
 	}
 }
@@ -125,20 +126,21 @@ uint32_t *compile_marks(const struct known *k, uint64_t threshold)
 		}
 	mark_unfinished(k, marks);
 	for (size_t i = 0; i < k->lock_count; i++)
-		if (k->locks[i].how & STORE_CIRCLE)
-			marks[k->locks[i].first] |= RULES_SOURCE;	/* who has one of these locks */
+		if (k->locks[i].how & STORE_CYCLE)
+			/* a thread that holds one of these locks */
+			marks[k->locks[i].first] |= RULES_SOURCE;
 	mark_late(k, marks);
-	needed_mark(k, marks, NULL);
+	guard_set_mark(k, marks, NULL);
 	mark_checked(k, threshold, marks);
 	return marks;
 }
 
-/* The rules while they are made. Number 0 of the sites is empty. */
+/* The contents of the rules file under construction. Site 0 is empty. */
 struct rules {
 	const struct known *k;
 	uint64_t threshold;
 	uint32_t *marks;
-	struct needed_gate *gates;	/* by site of k */
+	struct guard_set_gate *gates;	/* by site of `k` */
 	bool any_tx;
 	struct rules_module *modules;
 	size_t module_count, module_capacity;
@@ -146,9 +148,9 @@ struct rules {
 	size_t site_count, site_capacity;
 	struct rules_function *functions;
 	size_t function_count, function_capacity;
-	/* (site of k, number here), in the order of k's. */
+	/* (index in k->sites, number in the file), ascending. */
 	struct link {
-		uint32_t known, number;
+		uint32_t site, number;
 	} *links;
 	size_t link_count, link_capacity;
 	uint32_t *numbers;
@@ -170,7 +172,7 @@ static void add_module(struct rules *r, const char *build)
 static uint32_t flags_of(const struct rules *r, uint32_t site)
 {
 	const struct known_site *s = &r->k->sites[site];
-	const struct needed_gate *gate = &r->gates[site];
+	const struct guard_set_gate *gate = &r->gates[site];
 	uint32_t flags = RULES_PSET | r->marks[site];
 
 	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
@@ -180,8 +182,8 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	return flags | (s->access != LEARN_READ ? RULES_WRITE : 0);
 }
 
-/* A call may read and write, as memcpy does: two sites at one offset, the one that reads first. */
-static void add_site(struct rules *r, const struct known_place *p)
+/* A call such as memcpy reads and writes: two sites at one offset; the reading one comes first. */
+static void add_site(struct rules *r, const struct learnt_address *p)
 {
 	uint32_t module = (uint32_t)r->module_count - 1;
 
@@ -193,7 +195,7 @@ static void add_site(struct rules *r, const struct known_place *p)
 	r->links[r->link_count++] = (struct link){ p->site, (uint32_t)r->site_count++ };
 }
 
-static void add_function(struct rules *r, const struct known_place *p)
+static void add_function(struct rules *r, const struct learnt_address *p)
 {
 	unsigned cuts = r->k->sites[p->site].cuts;
 	uint32_t flags = r->marks[p->site] & RULES_HOLDS_TX;
@@ -208,29 +210,29 @@ static void add_function(struct rules *r, const struct known_place *p)
 	r->modules[r->module_count - 1].functions++;
 }
 
-static int by_known(const void *a, const void *b)
+static int by_site(const void *a, const void *b)
 {
 	const struct link *x = a, *y = b;
 
-	if (x->known != y->known)
-		return x->known < y->known ? -1 : 1;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The links of a site of k; *count of them. */
-static const struct link *links_of(const struct rules *r, uint32_t known, size_t *count)
+/* The links of a site of `k`, and in *count their number. */
+static const struct link *links_of(const struct rules *r, uint32_t site, size_t *count)
 {
 	size_t low = 0, high = r->link_count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (r->links[middle].known < known)
+		if (r->links[middle].site < site)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (*count = 0; low + *count < r->link_count && r->links[low + *count].known == known;)
+	for (*count = 0; low + *count < r->link_count && r->links[low + *count].site == site;)
 		++*count;
 	return r->links + low;
 }
@@ -241,28 +243,28 @@ static void add_number(struct rules *r, uint32_t number)
 	r->numbers[r->number_count++] = number;
 }
 
-/* Pairs (number of M, number of P), sorted by M. */
-struct follow {
+/* An entry P of the predecessor list of M, as numbers in the file. */
+struct predecessor {
 	uint32_t m, p;
 };
 
 static int by_m(const void *a, const void *b)
 {
-	const struct follow *x = a, *y = b;
+	const struct predecessor *x = a, *y = b;
 
 	if (x->m != y->m)
 		return x->m < y->m ? -1 : 1;
 	return x->p < y->p ? -1 : x->p > y->p;
 }
 
-/* The sets while they are made. */
+/* All predecessor lists under construction. */
 struct sets {
 	const struct rules *r;
-	struct follow *all;
+	struct predecessor *all;
 	size_t count, capacity;
 };
 
-static void add_follows(struct sets *s, uint32_t first, uint32_t second, uint32_t flag)
+static void add_predecessors(struct sets *s, uint32_t first, uint32_t second, uint32_t flag)
 {
 	size_t ps, ms;
 	const struct link *p = links_of(s->r, first, &ps), *m = links_of(s->r, second, &ms);
@@ -270,28 +272,29 @@ static void add_follows(struct sets *s, uint32_t first, uint32_t second, uint32_
 	for (size_t j = 0; j < ms; j++)
 		for (size_t n = 0; n < ps; n++) {
 			s->all = xgrow(s->all, s->count, &s->capacity, sizeof(*s->all));
-			s->all[s->count++] = (struct follow){ m[j].number, p[n].number | flag };
+			s->all[s->count++] =
+				(struct predecessor){ m[j].number, p[n].number | flag };
 		}
 }
 
 static void add_unfinished(void *ctx, uint32_t p, uint32_t r)
 {
-	add_follows(ctx, p, r, RULES_UNFINISHED);
+	add_predecessors(ctx, p, r, RULES_UNFINISHED);
 }
 
 static void add_sets(struct rules *r)
 {
 	struct sets s = { .r = r };
-	struct follow *all;
+	struct predecessor *all;
 	size_t count;
 
 	for (size_t i = 0; i < r->k->pair_count; i++)
 		if (r->k->pairs[i].seen)
-			add_follows(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
-	unfinished_each(r->k, add_unfinished, &s);
+			add_predecessors(&s, r->k->pairs[i].first, r->k->pairs[i].second, 0);
+	unfinished_pairs_each(r->k, add_unfinished, &s);
 	for (size_t i = 0; i < r->k->local_count; i++)
-		if (known_often(r->k, &r->k->locals[i]))
-			add_follows(&s, r->k->locals[i].p, r->k->locals[i].i, RULES_OWN);
+		if (learnt_often(r->k, &r->k->locals[i]))
+			add_predecessors(&s, r->k->locals[i].p, r->k->locals[i].i, RULES_OWN);
 	all = s.all;
 	count = s.count;
 	if (count > 1)
@@ -305,7 +308,7 @@ static void add_sets(struct rules *r)
 			m->before = (uint32_t)r->number_count;
 		m->before_count++;
 		add_number(r, all[i].p);
-		/* Who watches M has to see who came before. */
+		/* To judge an access of M, guard must have seen its predecessor. */
 		if (m->flags & RULES_OPEN && !(all[i].p & RULES_OWN))
 			r->sites[all[i].p & ~RULES_UNFINISHED].flags |= RULES_SOURCE;
 	}
@@ -313,17 +316,20 @@ static void add_sets(struct rules *r)
 }
 
 /*
- * What check --all takes for the access before, where it did not look at that one. Writes are also paired
- * with the write before them (apart.c), so that a read among those before is rather the one.
+ * Sets rules_site.after: the site that check --all assumes for the previous access if it did not
+ * look at that one. Writes also have local pairs with the thread's last write (breakable_pairs.c),
+ * so a site that reads is preferred: it was the direct predecessor.
  */
 static void add_after(struct rules *r)
 {
 	const struct known *k = r->k;
-	uint32_t *usual = xcalloc(k->count + 1, sizeof(*usual));	/* number of a local, plus 1 */
+	/* index of a local pair, plus 1 */
+	uint32_t *usual = xcalloc(k->count + 1, sizeof(*usual));
 
 	for (uint32_t n = 0; n < k->local_count; n++) {
-		const struct known_local *new = &k->locals[n];
-		const struct known_local *old = usual[new->i] ? &k->locals[usual[new->i] - 1] : NULL;
+		const struct learnt_local *new = &k->locals[n];
+		const struct learnt_local *old =
+			usual[new->i] ? &k->locals[usual[new->i] - 1] : NULL;
 
 		bool old_reads = old && k->sites[old->p].access == LEARN_READ;
 		bool new_reads = k->sites[new->p].access == LEARN_READ;
@@ -332,7 +338,7 @@ static void add_after(struct rules *r)
 			usual[new->i] = n + 1;
 	}
 	for (size_t i = 0; i < r->link_count; i++) {
-		uint32_t at = r->links[i].known;
+		uint32_t at = r->links[i].site;
 		size_t count = 0;
 		const struct link *p = usual[at] ? links_of(r, k->locals[usual[at] - 1].p, &count) : NULL;
 
@@ -396,13 +402,13 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 			   .gates = xcalloc(k->count + 1, sizeof(*r.gates)) };
 	const char *build = NULL;
 
-	needed_mark(k, r.marks, r.gates);
+	guard_set_mark(k, r.marks, r.gates);
 	for (size_t i = 0; i < k->count; i++)
 		r.any_tx |= (r.marks[i] & RULES_HOLDS_TX) != 0;
 	r.sites = xgrow(r.sites, 0, &r.site_capacity, sizeof(*r.sites));
 	r.sites[r.site_count++] = (struct rules_site){ 0 };
-	for (size_t i = 0; i < k->place_count; i++) {
-		const struct known_place *p = &k->places[i];
+	for (size_t i = 0; i < k->address_count; i++) {
+		const struct learnt_address *p = &k->addresses[i];
 
 		if (!p->current || !*p->build)
 			continue;
@@ -415,7 +421,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 			add_site(&r, p);
 	}
 	if (r.link_count > 1)
-		qsort(r.links, r.link_count, sizeof(*r.links), by_known);
+		qsort(r.links, r.link_count, sizeof(*r.links), by_site);
 	add_sets(&r);
 	add_after(&r);
 	write_out(&r, out);

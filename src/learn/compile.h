@@ -1,6 +1,4 @@
-/*
- * From what was learnt to the file that the runtime maps (abi/rules_format.h).
- */
+/* Compiles the rule database into the file that the runtime maps (abi/rules_format.h). */
 #ifndef LEARN_COMPILE_H
 #define LEARN_COMPILE_H
 
@@ -11,26 +9,26 @@
 
 #define COMPILE_FILE "rules.bin"	/* in the folder of results */
 
-/* Of accesses; places that take locks, or cancel, do not count. */
+/* Counts of sites that access memory. Sites that take a lock or cancel a thread are not counted. */
 struct compile_stats {
 	uint32_t modules, sites, functions;
-	uint32_t invariants;	/* sites whose pairs were never broken apart */
-	uint32_t watched;	/* what check has to see (RULES_CHECK) */
-	uint32_t open;		/* sites that may follow what they never did */
-	uint32_t transactions;	/* functions that hold one that matters */
-	uint32_t members;	/* sites in them */
+	uint32_t invariants;	/* sites whose invariant holds */
+	uint32_t watched;	/* sites that check monitors (RULES_CHECK) */
+	uint32_t open;		/* sites that may follow a site that they never followed */
+	uint32_t transactions;	/* functions that hold a transaction of the guard set */
+	uint32_t members;	/* sites in these transactions */
 };
 
-/* Of the builds of the last run. */
+/* Only for the builds of the last run. */
 void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats);
 
-/* The same as a file, whole or not at all. */
+/* Writes the rules as a file. If writing fails, the old file stays. */
 int compile_write(const struct known *k, uint64_t threshold, const char *path, struct compile_stats *stats,
 		  struct err *err);
 
 /*
- * By site of `k`, to be freed: those of enum rules_flag that follow from what sites have to do with each other
- * (OPEN, SOURCE, IN_TX, REMOTE, CHECK, BREAKABLE, LATE); of functions, RULES_HOLDS_TX.
+ * By site of `k`; the caller frees it. The flags that depend on pairs of sites: RULES_OPEN, SOURCE,
+ * IN_TX, REMOTE, CHECK, BREAKABLE and LATE; of functions, RULES_HOLDS_TX.
  */
 uint32_t *compile_marks(const struct known *k, uint64_t threshold);
 

@@ -20,7 +20,7 @@ int detect_open(struct detect *d, struct store *store, const char *program, unsi
 	int result = store_load(store, program, &k, err);
 
 	*d = (struct detect){ .learner = { .store = store, .granularity = granularity } };
-	/* Sites that only the trace has get a number, too, until detect_close(). */
+	/* Sites that only the traces have get a number, too; detect_close() undoes that. */
 	if (result == 0)
 		result = store_begin(store, err);
 	if (result == 0) {
@@ -62,7 +62,10 @@ static struct detect_item *find(struct detect *d, const struct detect_item *like
 	return NULL;
 }
 
-/* Where the values and names of the events are found: by their place in the order of all. */
+/*
+ * An event of an item whose thread, object and value are not known yet; `at`: its number in the
+ * trace.
+ */
 struct wanted {
 	uint64_t at;
 	size_t item;
@@ -81,7 +84,10 @@ static int by_at(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Adds it, or counts it again; the first instance is looked at later. */
+/*
+ * Adds an item, or counts it again. Names and value are those of the first time, so only then
+ * they are wanted.
+ */
 static void add(struct detect *d, const struct detect_item *new, const uint64_t *at, struct wants *w)
 {
 	struct detect_item *item = find(d, new);
@@ -132,12 +138,13 @@ static void look(struct detect *d, const struct wanted *w, const struct event *e
 	buf_free(&text);
 }
 
-/* A value stands behind its access, as the thread's next event. */
+/* The value of an access is in the thread's next event. */
 static int look_at_events(struct detect *d, struct reader *r, struct wants *w, struct err *err)
 {
 	struct symbols *symbols = symbols_of(r);
 	struct objects *objects = objects_new(r, symbols);
-	uint64_t *waiting = NULL, at = 0;	/* by thread: number of the want, plus 1 */
+	/* by thread: index in `w`, plus 1, whose value comes next; or 0 */
+	uint64_t *waiting = NULL, at = 0;
 	size_t threads = 0, next = 0;
 	struct event ev;
 	int got = reader_rewind(r, err) < 0 ? -1 : 1;
@@ -173,12 +180,13 @@ static int look_at_events(struct detect *d, struct reader *r, struct wants *w, s
 	return got;
 }
 
-static void take(struct detect *d, const struct lesson *l, const struct learner_site *at, struct wants *w)
+static void take(struct detect *d, const struct training_run *run, const struct learner_site *at,
+		 struct wants *w)
 {
-	const struct learn_pairs *pairs = pset_pairs(l->pset);
+	const struct learn_pairs *pairs = pset_pairs(run->pset);
 
-	for (size_t i = 0; i < avio_count(l->avio); i++) {
-		const struct avio_triple *t = avio_at(l->avio, i);
+	for (size_t i = 0; i < avio_count(run->avio); i++) {
+		const struct avio_triple *t = avio_at(run->avio, i);
 		struct detect_item item = { .events = 3, .pattern = t->pattern, .count = t->count,
 					    .event = { { .id = at[t->p].id }, { .id = at[t->r].id },
 						       { .id = at[t->i].id } } };
@@ -198,29 +206,30 @@ int detect_trace(struct detect *d, const char *path, struct err *err)
 {
 	struct reader *r = reader_open(path, err);
 	struct learner_site *at = NULL;
-	struct lesson lesson = { 0 };
+	struct training_run run = { 0 };
 	struct wants w = { 0 };
 	int result = -1;
 
 	if (!r)
 		return -1;
-	if (lesson_read(&lesson, r, d->learner.granularity, LESSON_BROKEN, 0, NULL, err) == 0) {
-		at = xcalloc(lesson.sites.count + 1, sizeof(*at));
-		result = learner_sites(&d->learner, &lesson, r, at, err);
+	if (training_run_read(&run, r, d->learner.granularity, TRAINING_RUN_DETECT, 0, NULL, err) ==
+	    0) {
+		at = xcalloc(run.sites.count + 1, sizeof(*at));
+		result = learner_sites(&d->learner, &run, r, at, err);
 	}
 	if (result == 0) {
-		take(d, &lesson, at, &w);
+		take(d, &run, at, &w);
 		result = look_at_events(d, r, &w, err);
 		d->traces++;
 	}
 	free(at);
 	free(w.items);
-	lesson_free(&lesson);
+	training_run_free(&run);
 	reader_close(r);
 	return result;
 }
 
-/* What passing runs did. */
+/* Did a passing run do the same? */
 static bool was_seen(const struct known *k, const struct detect_item *item)
 {
 	uint32_t at[DETECT_EVENTS];
@@ -240,14 +249,14 @@ static bool was_seen(const struct known *k, const struct detect_item *item)
 	return false;
 }
 
-/* Did passing runs have the first and the last in a row? */
+/* Were the first and the last site a local pair in enough passing runs? */
 static bool was_trained(const struct known *k, const struct detect_item *item)
 {
 	uint32_t p = (uint32_t)(item->event[0].site - k->sites), last = (uint32_t)(item->event[2].site - k->sites);
 
 	for (size_t i = 0; i < k->local_count; i++)
 		if (k->locals[i].p == p && k->locals[i].i == last)
-			return known_often(k, &k->locals[i]);
+			return learnt_often(k, &k->locals[i]);
 	return false;
 }
 
@@ -261,7 +270,10 @@ static enum detect_rank rank(const struct known *k, const struct detect_item *it
 		return DETECT_BROKEN;
 	if (was_seen(k, item))
 		return DETECT_KNOWN;
-	/* The set of M is known, and P is not in it; of the P that nobody met that is no wonder. */
+	/*
+	 * The predecessor set of M is known, and P is not in it. That is no surprise if no
+	 * passing run reached P.
+	 */
 	return item->events == 2 && item->event[0].site->runs ? DETECT_BROKEN : DETECT_NEW;
 }
 
@@ -285,7 +297,7 @@ static int by_rank(const void *a, const void *b)
 
 int detect_finish(struct detect *d, uint64_t threshold, struct err *err)
 {
-	/* Sites of the traces are there by now. */
+	/* Loaded only now, so that it has the sites of the traces, too. */
 	if (store_load(d->learner.store, d->program, &d->known, err) < 0)
 		return -1;
 	for (size_t i = 0; i < d->count; i++) {

@@ -1,11 +1,11 @@
 /*
- * What a trace does that passing runs never did: broken invariants (AVIO's detection), and
- * dependencies that are in no predecessor set.
+ * Finds what a trace does that no passing run did: broken invariants (AVIO), and predecessors that
+ * are in no predecessor set (PSet).
  *
- *	detect_open(&d, store, program, granularity, &err);
- *	detect_trace(&d, path, &err);		one or several
- *	detect_finish(&d, threshold, &err);	d.items are sorted: the most telling first
- *	detect_close(&d);			the database stays as it was
+ * 	detect_open(&d, store, program, granularity, &err);
+ * 	detect_trace(&d, path, &err);		one trace or several
+ * 	detect_finish(&d, threshold, &err);	sorts d.items, most suspicious first
+ * 	detect_close(&d);			undoes the changes of the database
  */
 #ifndef LEARN_DETECT_H
 #define LEARN_DETECT_H
@@ -13,31 +13,32 @@
 #include "learn/learner.h"
 
 enum detect_rank {
-	DETECT_BROKEN,		/* an invariant of all passing runs */
-	DETECT_NEW,		/* the place has none, or hardly ever came after the first; but passing runs never did so */
-	DETECT_UNTRAINED,	/* no passing run was there */
-	DETECT_KNOWN,		/* passing runs do so too */
+	DETECT_BROKEN,		/* an invariant, or predecessor set, of all passing runs */
+	/* no passing run did it, but too little is known to call it broken */
+	DETECT_NEW,
+	DETECT_UNTRAINED,	/* no passing run came to the last site */
+	DETECT_KNOWN,		/* passing runs did it, too */
 	DETECT_RANKS
 };
 
-#define DETECT_EVENTS 3u	/* p, r, i; or P, M */
+#define DETECT_EVENTS 3u	/* p, r, i of a broken invariant; P, M of a predecessor */
 
 struct detect_event {
 	char *thread;		/* NULL: not known */
 	uint64_t value;
 	bool has_value;
-	int64_t id;		/* of its site in the database */
-	const struct known_site *site;	/* after detect_finish() */
+	int64_t id;		/* number of its site in the database */
+	const struct known_site *site;	/* set by detect_finish() */
 };
 
 struct detect_item {
 	unsigned events;
 	struct detect_event event[DETECT_EVENTS];
-	enum avio_pattern pattern;	/* if there are three events */
-	char *object;		/* "balance"; NULL: not known */
-	uint64_t traces, count;	/* in so many, so often */
-	uint64_t last;		/* trace that had it */
-	uint64_t runs;		/* passing ones that met its last place */
+	enum avio_pattern pattern;	/* only if there are three events */
+	char *object;		/* such as "balance"; NULL: not known */
+	uint64_t traces, count;	/* number of traces that have it; number of times in all of them */
+	uint64_t last;		/* number of the last trace that has it */
+	uint64_t runs;		/* passing runs that came to its last site */
 	enum detect_rank rank;
 };
 
@@ -45,14 +46,14 @@ struct detect {
 	struct learner learner;
 	char *program;
 	struct known known;
-	bool pairs;		/* predecessor sets, too: set it before the first trace */
+	bool pairs;		/* also look for predecessors; set it before the first trace */
 	struct detect_item *items;
 	size_t count, capacity;
 	uint64_t traces;
-	uint64_t ranks[DETECT_RANKS];	/* after detect_finish(): how many of each */
+	uint64_t ranks[DETECT_RANKS];	/* set by detect_finish(): number of items of each rank */
 };
 
-/* `program` NULL: the only one that the database knows. */
+/* `program` NULL: the only program in the database. */
 int detect_open(struct detect *d, struct store *store, const char *program, unsigned granularity,
 		struct err *err);
 int detect_trace(struct detect *d, const char *path, struct err *err);

@@ -1,6 +1,6 @@
 /*
- * An order that a guard waited for without effect was never met in testing, and does no harm, or
- * the run would not be called a good one. It becomes a known order.
+ * An order that guard delayed without effect is one that testing never had. The user says that
+ * the run was good, so the order is harmless, and becomes one that passing runs had.
  */
 #include "learn/guard_feedback.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "BUILD+0xOFFSET" */
+/* Splits "BUILD+0xOFFSET" into build and offset. */
 static bool split_key(char *key, uint64_t *offset)
 {
 	char *plus = strchr(key, '+'), *end;
@@ -21,7 +21,7 @@ static bool split_key(char *key, uint64_t *offset)
 	return end > plus + 1 && !*end;
 }
 
-/* Takes an order if all of its delays timed out. */
+/* Adds the order of a line if all of its delays timed out. */
 static int take_line(struct store *store, char *line, struct guard_feedback *sum, struct err *err)
 {
 	struct store_news news = { 0 };
@@ -59,7 +59,7 @@ int guard_feedback_add(struct store *store, const char *path, struct guard_feedb
 	if (!f)
 		return err_set(err, "cannot open %s: %s", path, strerror(errno));
 	if (getline(&line, &size, f) < 0 || strcmp(line, "snarl-guard 1\n") != 0)
-		result = err_set(err, "%s is no log of snarl guard", path);
+		result = err_set(err, "%s is not a log of snarl guard", path);
 	if (result == 0)
 		result = store_begin(store, err);
 	while (result == 0 && getline(&line, &size, f) > 0)

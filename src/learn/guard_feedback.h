@@ -1,6 +1,6 @@
 /*
- * What a guard waited for without effect (guard.log, docs/guard.md) becomes known to the
- * database, so that the guard lets it pass from then on.
+ * Adds orders that guard delayed without effect (guard.log, docs/guard.md) to the database, so
+ * that guard does not delay them any more.
  */
 #ifndef LEARN_GUARD_FEEDBACK_H
 #define LEARN_GUARD_FEEDBACK_H
@@ -10,14 +10,14 @@
 #include "base/err.h"
 #include "learn/rule_database.h"
 
-/* Orders of two accesses, summed over all logs. */
+/* Counts of orders of two accesses, summed over all logs. */
 struct guard_feedback {
-	uint64_t taken;		/* they are in the database now */
-	uint64_t new;		/* of these, not there before */
-	uint64_t unknown;	/* of sites that the database does not have */
+	uint64_t taken;		/* orders that are in the database now */
+	uint64_t new;		/* of `taken`, those that were not there before */
+	uint64_t unknown;	/* orders of sites that are not in the database */
 };
 
-/* Adds what a log of snarl guard has; nothing if it returns -1. */
+/* Adds the orders of a log of snarl guard. If it returns -1, the database is unchanged. */
 int guard_feedback_add(struct store *store, const char *path, struct guard_feedback *sum, struct err *err);
 
 #endif

@@ -6,15 +6,22 @@
 #include "learn/compile.h"
 #include "learn/fold/lifetx.h"
 
-struct needed {
+struct guard_set {
 	const struct known *k;
 	uint32_t *marks;
 	struct map orders;	/* P << 32 | I, to enum lifetx_torn */
-	struct map bad;		/* likewise: P and I that may be torn apart */
-	/* Pairs that meet by their first site, and by their second: first[s] … first[s + 1] in the lists. */
+	struct map harmful;		/* P << 32 | I that another thread can interrupt harmfully */
+	/*
+	 * Conflicting pairs by first and by second site. Those of site s begin at
+	 * first_after[s] in `after`, and at first_before[s] in `before`.
+	 */
 	uint32_t *first_after, *first_before;
 	const struct known_pair **after, **before;
-	uint32_t *variable;	/* of a site: another one that touches the same memory; itself: the root */
+	/*
+	 * Union-find: of a site, another site that accesses the same memory. Roots point at
+	 * themselves.
+	 */
+	uint32_t *variable;
 };
 
 static uint64_t key_of(uint32_t p, uint32_t i)
@@ -22,16 +29,20 @@ static uint64_t key_of(uint32_t p, uint32_t i)
 	return (uint64_t)p << 32 | i;
 }
 
-/* Sites that met in some memory have the same one: variables, as far as they matter here. */
-static uint32_t variable_of(struct needed *n, uint32_t site)
+/* The variable of a site: the root of all sites that accessed the same memory. */
+static uint32_t variable_of(struct guard_set *set, uint32_t site)
 {
-	while (n->variable[site] != site)
-		site = n->variable[site] = n->variable[n->variable[site]];
+	while (set->variable[site] != site)
+		site = set->variable[site] = set->variable[set->variable[site]];
 	return site;
 }
 
-/* Lists of neighbours: of `forward` those that may come after a site. */
-static void list(const struct known *k, bool forward, uint32_t **first, const struct known_pair ***items)
+/*
+ * Fills a list of conflicting pairs for each site: with `forward`, those in which the site comes
+ * first.
+ */
+static void list_conflicts(const struct known *k, bool forward, uint32_t **first,
+			   const struct known_pair ***items)
 {
 	uint32_t *at = xcalloc(k->count + 2, sizeof(*at));
 
@@ -42,7 +53,7 @@ static void list(const struct known *k, bool forward, uint32_t **first, const st
 			const struct known_pair *p = &k->pairs[i];
 			uint32_t from = forward ? p->first : p->second;
 
-			if (!(p->how & STORE_MEET))
+			if (!(p->how & STORE_CONFLICT))
 				continue;
 			if (pass == 0)
 				(*first)[from + 1]++;
@@ -57,88 +68,93 @@ static void list(const struct known *k, bool forward, uint32_t **first, const st
 	free(at);
 }
 
-static void needed_open(struct needed *n, const struct known *k, uint32_t *marks)
+static void guard_set_open(struct guard_set *set, const struct known *k, uint32_t *marks)
 {
-	*n = (struct needed){ .k = k, .marks = marks, .variable = xcalloc(k->count + 1, sizeof(*n->variable)) };
-	list(k, true, &n->first_after, &n->after);
-	list(k, false, &n->first_before, &n->before);
+	*set = (struct guard_set){ .k = k, .marks = marks, .variable = xcalloc(k->count + 1, sizeof(*set->variable)) };
+	list_conflicts(k, true, &set->first_after, &set->after);
+	list_conflicts(k, false, &set->first_before, &set->before);
 	for (uint32_t i = 0; i < k->count; i++)
-		n->variable[i] = i;
+		set->variable[i] = i;
 	for (size_t i = 0; i < k->pair_count; i++)
-		if (k->pairs[i].how & STORE_MEET)
-			n->variable[variable_of(n, k->pairs[i].first)] = variable_of(n, k->pairs[i].second);
+		if (k->pairs[i].how & STORE_CONFLICT)
+			set->variable[variable_of(set, k->pairs[i].first)] =
+				variable_of(set, k->pairs[i].second);
 	for (size_t i = 0; i < k->order_count; i++)
-		/* A cut that came since: they are not in one transaction any more. */
+		/* A new cut lies between the two, so they are not in one transaction any more. */
 		if (!(k->sites[k->orders[i].second].cuts & LIFETX_BEFORE))
-			*map_put(&n->orders, key_of(k->orders[i].first, k->orders[i].second), NULL) = k->orders[i].how;
+			*map_put(&set->orders, key_of(k->orders[i].first, k->orders[i].second), NULL) = k->orders[i].how;
 }
 
-static void needed_close(struct needed *n)
+static void guard_set_close(struct guard_set *set)
 {
-	free(n->first_after);
-	free(n->after);
-	free(n->first_before);
-	free(n->before);
-	free(n->variable);
-	map_free(&n->orders);
-	map_free(&n->bad);
+	free(set->first_after);
+	free(set->after);
+	free(set->first_before);
+	free(set->before);
+	free(set->variable);
+	map_free(&set->orders);
+	map_free(&set->harmful);
 }
 
-static bool comes_before(const struct needed *n, uint32_t p, uint32_t i)
+static bool comes_before(const struct guard_set *set, uint32_t p, uint32_t i)
 {
-	return map_find(&n->orders, key_of(p, i)) != NULL;
+	return map_find(&set->orders, key_of(p, i)) != NULL;
 }
 
-/* Numbers of gates while they are given: each variable of one leads to the first of its gate. */
-struct gating {
-	uint32_t *group;	/* by root of a variable, plus 1; 0: no gate */
+/* Union-find of variables that share a gate. */
+struct gates {
+	uint32_t *group;	/* by variable: its parent, plus 1; 0: no gate */
 };
 
-static uint32_t group_of(const struct gating *g, uint32_t variable)
+static uint32_t group_of(const struct gates *g, uint32_t variable)
 {
 	while (g->group[variable] != variable + 1)
 		variable = g->group[variable] - 1;
 	return variable;
 }
 
-static void join(struct gating *g, uint32_t a, uint32_t b)
+static void join(struct gates *g, uint32_t a, uint32_t b)
 {
 	g->group[a] = g->group[a] ? g->group[a] : a + 1;
 	g->group[b] = g->group[b] ? g->group[b] : b + 1;
 	g->group[group_of(g, a)] = group_of(g, b) + 1;
 }
 
-/* P, then R; R', then I. Can one of them come in between? */
+/* `out` is (P, R), `in` is (R', I). Can the locks let R or R' come between P and I? */
 static bool may_interrupt(const struct known_pair *out, const struct known_pair *in, unsigned torn)
 {
 	return out->how & STORE_RACE || in->how & STORE_RACE || torn;
 }
 
-/* All of P and I: the accesses of others that close the circle. */
-static void judge(struct needed *n, struct gating *g, uint32_t p, uint32_t i, unsigned torn)
+/* Looks at all R and R' that close a cycle with P and I. */
+static void close_cycles(struct guard_set *set, struct gates *g, uint32_t p, uint32_t i,
+			 unsigned torn)
 {
-	for (uint32_t a = n->first_after[p]; a < n->first_after[p + 1]; a++)
-		for (uint32_t b = n->first_before[i]; b < n->first_before[i + 1]; b++) {
-			uint32_t r = n->after[a]->second, other = n->before[b]->first;
-			bool before = comes_before(n, other, r);
+	for (uint32_t a = set->first_after[p]; a < set->first_after[p + 1]; a++)
+		for (uint32_t b = set->first_before[i]; b < set->first_before[i + 1]; b++) {
+			uint32_t r = set->after[a]->second, other = set->before[b]->first;
+			bool before = comes_before(set, other, r);
 
-			if ((r != other && !before && !comes_before(n, r, other)) ||
-			    !may_interrupt(n->after[a], n->before[b], torn))
+			if ((r != other && !before && !comes_before(set, r, other)) ||
+			    !may_interrupt(set->after[a], set->before[b], torn))
 				continue;
-			*map_put(&n->bad, key_of(p, i), NULL) = 1;
-			n->marks[p] |= RULES_IN_TX;
-			n->marks[i] |= RULES_IN_TX;
-			n->marks[r] |= RULES_REMOTE;
-			n->marks[other] |= RULES_REMOTE;
-			if (before && variable_of(n, p) != variable_of(n, other))
-				join(g, variable_of(n, p), variable_of(n, other));
+			*map_put(&set->harmful, key_of(p, i), NULL) = 1;
+			set->marks[p] |= RULES_IN_TX;
+			set->marks[i] |= RULES_IN_TX;
+			set->marks[r] |= RULES_REMOTE;
+			set->marks[other] |= RULES_REMOTE;
+			if (before && variable_of(set, p) != variable_of(set, other))
+				join(g, variable_of(set, p), variable_of(set, other));
 		}
 }
 
-/* A function holds one if both ends of a pair are its members, which are listed function by function. */
-static void mark_holders(struct needed *n)
+/*
+ * A function holds a transaction of the guard set if both sites of a pair are its members.
+ * Members are sorted by function.
+ */
+static void mark_holders(struct guard_set *set)
 {
-	const struct known *k = n->k;
+	const struct known *k = set->k;
 
 	for (size_t i = 0, end; i < k->member_count; i = end) {
 		uint32_t function = k->members[i].first;
@@ -146,20 +162,21 @@ static void mark_holders(struct needed *n)
 		for (end = i; end < k->member_count && k->members[end].first == function; end++)
 			;
 		for (size_t a = i; a < end; a++)
-			for (size_t b = i; b < end && !(n->marks[function] & RULES_HOLDS_TX); b++)
-				if (map_find(&n->bad, key_of(k->members[a].second, k->members[b].second)))
-					n->marks[function] |= RULES_HOLDS_TX;
+			for (size_t b = i; b < end && !(set->marks[function] & RULES_HOLDS_TX); b++)
+				if (map_find(&set->harmful,
+					     key_of(k->members[a].second, k->members[b].second)))
+					set->marks[function] |= RULES_HOLDS_TX;
 	}
 }
 
-static void number_gates(struct needed *n, const struct gating *g, struct needed_gate *gates)
+static void number_gates(struct guard_set *set, const struct gates *g, struct guard_set_gate *gates)
 {
-	uint32_t *number = xcalloc(n->k->count + 1, sizeof(*number)), count = 0;
+	uint32_t *number = xcalloc(set->k->count + 1, sizeof(*number)), count = 0;
 
-	for (uint32_t s = 0; s < n->k->count; s++) {
-		uint32_t variable = variable_of(n, s), group;
+	for (uint32_t s = 0; s < set->k->count; s++) {
+		uint32_t variable = variable_of(set, s), group;
 
-		if (!(n->marks[s] & RULES_IN_TX) || !g->group[variable])
+		if (!(set->marks[s] & RULES_IN_TX) || !g->group[variable])
 			continue;
 		group = group_of(g, variable);
 		if (!number[group] && count < UINT16_MAX)
@@ -169,67 +186,69 @@ static void number_gates(struct needed *n, const struct gating *g, struct needed
 	free(number);
 }
 
-/* Places that take locks in a circle share a gate, and are transactions of their own. */
-static void mark_circles(struct needed *n, struct gating *g)
+/* Sites that take locks in a cycle share a gate, and make a transaction of their own. */
+static void mark_cycles(struct guard_set *set, struct gates *g)
 {
-	for (size_t i = 0; i < n->k->lock_count; i++) {
-		const struct known_pair *c = &n->k->locks[i];
+	for (size_t i = 0; i < set->k->lock_count; i++) {
+		const struct known_pair *c = &set->k->locks[i];
 
-		if (!(c->how & STORE_CIRCLE))
+		if (!(c->how & STORE_CYCLE))
 			continue;
 		join(g, c->first, c->second);
-		n->marks[c->first] |= RULES_IN_TX;
-		n->marks[c->second] |= RULES_IN_TX;
-		*map_put(&n->bad, key_of(c->first, c->second), NULL) = 1;
+		set->marks[c->first] |= RULES_IN_TX;
+		set->marks[c->second] |= RULES_IN_TX;
+		*map_put(&set->harmful, key_of(c->first, c->second), NULL) = 1;
 	}
 }
 
-/* The gate is to be passed before the lock is taken. */
-static void move_gates(const struct needed *n, struct needed_gate *gates)
+/* A thread must pass the gate before it takes the lock of the access. */
+static void move_gates(const struct guard_set *set, struct guard_set_gate *gates)
 {
-	for (size_t i = 0; i < n->k->lock_count; i++) {
-		const struct known_pair *e = &n->k->locks[i];
+	for (size_t i = 0; i < set->k->lock_count; i++) {
+		const struct known_pair *e = &set->k->locks[i];
 
-		if (!(e->how & STORE_ENTRY) || !gates[e->second].number || gates[e->first].number)
+		if (!(e->how & STORE_OUTERMOST) || !gates[e->second].number ||
+		    gates[e->first].number)
 			continue;
 		gates[e->first].number = gates[e->second].number;
-		n->marks[e->first] |= RULES_IN_TX;
+		set->marks[e->first] |= RULES_IN_TX;
 	}
 }
 
 /*
- * So is a cut. Whoever left the gate under the lock, and came back to it, might find another one there who waits
- * for the lock.
+ * A cut moves to where the lock is taken, too. Otherwise a thread could leave the gate while it
+ * holds the lock, come back, and find a thread inside that waits for the lock.
  */
-static void move_cuts(const struct needed *n, struct needed_gate *gates)
+static void move_cuts(const struct guard_set *set, struct guard_set_gate *gates)
 {
-	for (size_t i = 0; i < n->k->lock_count; i++) {
-		const struct known_pair *e = &n->k->locks[i];
+	for (size_t i = 0; i < set->k->lock_count; i++) {
+		const struct known_pair *e = &set->k->locks[i];
 
-		if (!(e->how & STORE_ENTRY) || !gates[e->first].number ||
-		    !(n->k->sites[e->second].cuts & LIFETX_BEFORE))
+		if (!(e->how & STORE_OUTERMOST) || !gates[e->first].number ||
+		    !(set->k->sites[e->second].cuts & LIFETX_BEFORE))
 			continue;
 		gates[e->first].cut = true;
 		gates[e->second].no_cut = true;
 	}
 }
 
-void needed_mark(const struct known *k, uint32_t *marks, struct needed_gate *gates)
+void guard_set_mark(const struct known *k, uint32_t *marks, struct guard_set_gate *gates)
 {
-	struct gating g = { xcalloc(k->count + 1, sizeof(*g.group)) };
-	struct needed n;
+	struct gates g = { xcalloc(k->count + 1, sizeof(*g.group)) };
+	struct guard_set set;
 
-	needed_open(&n, k, marks);
+	guard_set_open(&set, k, marks);
 	for (size_t i = 0; i < k->order_count; i++)
-		if (comes_before(&n, k->orders[i].first, k->orders[i].second))
-			judge(&n, &g, k->orders[i].first, k->orders[i].second, k->orders[i].how);
-	mark_circles(&n, &g);
-	mark_holders(&n);
+		if (comes_before(&set, k->orders[i].first, k->orders[i].second))
+			close_cycles(&set, &g, k->orders[i].first, k->orders[i].second,
+				     k->orders[i].how);
+	mark_cycles(&set, &g);
+	mark_holders(&set);
 	if (gates) {
-		number_gates(&n, &g, gates);
-		move_gates(&n, gates);
-		move_cuts(&n, gates);
+		number_gates(&set, &g, gates);
+		move_gates(&set, gates);
+		move_cuts(&set, gates);
 	}
-	needed_close(&n);
+	guard_set_close(&set);
 	free(g.group);
 }

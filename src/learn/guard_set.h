@@ -1,27 +1,29 @@
 /*
- * Which transactions need a guard.
+ * The guard set: the transactions that snarl guard has to protect.
  *
- * A transaction can be interrupted harmfully only if there are P before I in it and another thread's R and R',
- * of one visit, that may come after P and before I: a circle. Two variables make no difference to that: P
- * and R may be of one, I and R' of another. But R cannot come between P and I if a lock excludes it from P and all
- * locks of P are still held at I; nor R' if one excludes it from I and none of I's was taken since P.
+ * Another thread interrupts a transaction harmfully if the two close a cycle: the transaction
+ * accesses P and then I, the other thread's transaction or access makes R and R', R comes after P,
+ * and R' before I. P and R access one variable, I and R' one, maybe another. R cannot come between
+ * P and I if a lock excludes R from P, and all locks of P are still held at I. R' cannot if a lock
+ * excludes it from I, and all locks of I were held since P.
  *
- * If R' comes before R, and is of another variable than P, each of the two may have begun before it meets
- * the other, and neither can wait for the other's end any more: such ones have a gate.
+ * If R' comes before R, and P and R' access different variables, each transaction may have begun
+ * before it meets the other. Then neither can wait for the other's end. Such transactions share a
+ * gate: a lock of guard that admits one of them at a time.
  */
 #ifndef LEARN_GUARD_SET_H
 #define LEARN_GUARD_SET_H
 
 #include "learn/rule_database.h"
 
-/* Of a site. */
-struct needed_gate {
-	uint16_t number;	/* from 1 on; 0: none */
-	bool cut;		/* it takes a lock, and a transaction ends before that: … */
-	bool no_cut;		/* … instead of before this one */
+/* The gate of a site, and a cut that moves. */
+struct guard_set_gate {
+	uint16_t number;	/* of the gate, from 1; 0: none */
+	bool cut;	/* the site takes a lock, and a cut of an access under that lock moved here */
+	bool no_cut;	/* the cut before this access moved to where its lock is taken */
 };
 
-/* Adds RULES_IN_TX, RULES_HOLDS_TX, RULES_REMOTE to marks by site. `gates` may be NULL. */
-void needed_mark(const struct known *k, uint32_t *marks, struct needed_gate *gates);
+/* Adds RULES_IN_TX, RULES_HOLDS_TX and RULES_REMOTE to `marks`, by site. `gates` may be NULL. */
+void guard_set_mark(const struct known *k, uint32_t *marks, struct guard_set_gate *gates);
 
 #endif

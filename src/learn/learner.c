@@ -10,8 +10,8 @@
 #include "learn/learner_write.h"
 #include "symbol/key.h"
 
-#define FRAMES 16
-#define PASSES 6
+#define FRAMES 16	/* functions inlined into each other at one pc */
+#define PASSES 6	/* over a trace, as long as each pass makes new cuts */
 
 int learner_open(struct learner *l, struct store *store, const char *program, unsigned granularity,
 		 uint64_t threshold, struct err *err)
@@ -34,11 +34,12 @@ void learner_close(struct learner *l)
 	*l = (struct learner){ 0 };
 }
 
-/* Where the pcs of a trace are. */
+/* Resolves the pcs of a trace. */
 struct naming {
 	struct reader *reader;
 	struct analysis_context ctx;
-	struct names *names;	/* made when they are needed: reading debug information takes time */
+	/* made at first use, because reading debug information takes time */
+	struct names *names;
 };
 
 static void naming_free(struct naming *n)
@@ -60,19 +61,20 @@ static const struct reader_module *module_of(const struct reader *r, uint64_t pc
 	return found;
 }
 
-static void hex(const struct reader_module *m, char *out, size_t size)
+static void build_hex(const struct reader_module *m, char *out, size_t size)
 {
 	*out = '\0';
 	for (size_t i = 0; m && i < m->build_id_size && 2 * i + 3 <= size; i++)
 		snprintf(out + 2 * i, 3, "%02x", m->build_id[i]);
 }
 
-static int64_t look_up(struct learner *l, struct naming *n, const struct learn_site *site,
-		       const struct reader_module *m, const char *build, unsigned *cuts, struct err *err)
+static int64_t name_site(struct learner *l, struct naming *n, const struct learn_site *site,
+			 const struct reader_module *m, const char *build, unsigned *cuts,
+			 struct err *err)
 {
 	struct symbol_frame frames[FRAMES];
 	const struct symbol_frame *frame;
-	struct store_place place = { .access = site->access, .build = build,
+	struct store_site_info info = { .access = site->access, .build = build,
 				     .offset = m ? site->pc - m->base : site->pc };
 	struct buf key = { 0 };
 	size_t count;
@@ -88,18 +90,18 @@ static int64_t look_up(struct learner *l, struct naming *n, const struct learn_s
 	if (!m && strcmp(frame->function, "??") != 0)
 		buf_add_text(&key, frame->function);	/* a label of a text trace */
 	else
-		symbol_key(frame, m ? m->path : NULL, place.offset, &key);
-	/* What is inlined into several functions, or several times, is as many places. */
+		symbol_key(frame, m ? m->path : NULL, info.offset, &key);
+	/* A function inlined at several calls makes several sites. */
 	for (const struct symbol_frame *f = frame + 1; f < frames + count; f++) {
 		buf_add_text(&key, " in ");
 		symbol_key(f, NULL, 0, &key);
 	}
-	place.key = buf_string(&key);
-	place.function = frame->function;
-	place.file = frame->file;
-	place.line = frame->line;
-	place.column = frame->column;
-	id = store_site(l->store, l->program, &place, cuts, err);
+	info.key = buf_string(&key);
+	info.function = frame->function;
+	info.file = frame->file;
+	info.line = frame->line;
+	info.column = frame->column;
+	id = store_site(l->store, l->program, &info, cuts, err);
 	buf_free(&key);
 	return id;
 }
@@ -116,17 +118,17 @@ static int find_site(struct learner *l, struct naming *n, const struct learn_sit
 	char build[2 * 64 + 1];
 	uint64_t *at;
 
-	hex(m, build, sizeof(build));
+	build_hex(m, build, sizeof(build));
 	if (!*build) {
-		/* The same address may be another place the next time. */
-		out->id = look_up(l, n, site, m, build, &out->cuts, err);
+		/* Without a build-id, the same address may be another site in the next run. */
+		out->id = name_site(l, n, site, m, build, &out->cuts, err);
 		return out->id < 0 ? -1 : 0;
 	}
 	at = map_put(&l->at, hash_of(build, m ? site->pc - m->base : site->pc, site->access), NULL);
 	if (!*at) {
 		struct learner_site found = { 0 };
 
-		found.id = look_up(l, n, site, m, build, &found.cuts, err);
+		found.id = name_site(l, n, site, m, build, &found.cuts, err);
 		if (found.id < 0)
 			return -1;
 		l->items = xgrow(l->items, l->count, &l->capacity, sizeof(*l->items));
@@ -137,19 +139,22 @@ static int find_site(struct learner *l, struct naming *n, const struct learn_sit
 	return 0;
 }
 
-int learner_sites(struct learner *l, const struct lesson *lesson, struct reader *trace,
+int learner_sites(struct learner *l, const struct training_run *run, struct reader *trace,
 		  struct learner_site *items, struct err *err)
 {
 	struct naming n = { .reader = trace };
 	int result = 0;
 
-	for (size_t i = 1; i < lesson->sites.count && result == 0; i++)
-		result = find_site(l, &n, &lesson->sites.items[i], &items[i], err);
+	for (size_t i = 1; i < run->sites.count && result == 0; i++)
+		result = find_site(l, &n, &run->sites.items[i], &items[i], err);
 	naming_free(&n);
 	return result;
 }
 
-/* Those of earlier times, unless the program, which comes first, is the same: not every run comes to each library. */
+/*
+ * Forgets the builds of earlier runs, unless the program has the same build-id as before: a
+ * library may be missing only because this run did not load it. The program is the first module.
+ */
 static int forget_builds(struct learner *l, const struct reader *trace, struct err *err)
 {
 	const struct reader_info *info = reader_info(trace);
@@ -157,7 +162,7 @@ static int forget_builds(struct learner *l, const struct reader *trace, struct e
 	int same = 0;
 
 	if (info->module_count)
-		hex(&info->modules[0], build, sizeof(build));
+		build_hex(&info->modules[0], build, sizeof(build));
 	if (*build)
 		same = store_has_build(l->store, l->program, build, err);
 	if (same)
@@ -165,85 +170,90 @@ static int forget_builds(struct learner *l, const struct reader *trace, struct e
 	return store_forget_builds(l->store, l->program, err);
 }
 
-/* Of the modules that the sites are in. */
-static int note_builds(struct learner *l, const struct lesson *lesson, const struct reader *trace,
-		       struct err *err)
+/* Notes the builds of the modules that sites are in. */
+static int note_builds(struct learner *l, const struct training_run *run,
+		       const struct reader *trace, struct err *err)
 {
 	const struct reader_module *last = NULL;
 	char build[2 * 64 + 1];
 
 	if (!l->traces++ && forget_builds(l, trace, err) < 0)
 		return -1;
-	for (size_t i = 1; i < lesson->sites.count; i++) {
-		const struct reader_module *m = module_of(trace, lesson->sites.items[i].pc);
+	for (size_t i = 1; i < run->sites.count; i++) {
+		const struct reader_module *m = module_of(trace, run->sites.items[i].pc);
 
 		if (!m || m == last)
 			continue;
 		last = m;
-		hex(m, build, sizeof(build));
+		build_hex(m, build, sizeof(build));
 		if (store_build(l->store, l->program, build, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* A run that makes new cuts is looked at again, with these: what is one transaction is known then. */
-static int transactions(struct learner *l, struct reader *trace, struct lesson *lesson, uint8_t *cuts,
-			struct err *err)
+/*
+ * If a run makes new cuts, reads it again with these, because they change what is one
+ * transaction.
+ */
+static int find_transactions(struct learner *l, struct reader *trace, struct training_run *run,
+			     uint8_t *cuts, struct err *err)
 {
 	bool cut = true;
 
 	for (int pass = 0; cut && pass < PASSES; pass++) {
-		if (lesson_transactions(lesson, trace, l->granularity, cuts, err) < 0)
+		if (training_run_transactions(run, trace, l->granularity, cuts, err) < 0)
 			return -1;
 		cut = false;
-		for (uint32_t i = 1; i < lesson->sites.count; i++) {
-			cut |= (lifetx_cuts(lesson->lifetx, i) & ~(unsigned)cuts[i]) != 0;
-			cuts[i] |= (uint8_t)lifetx_cuts(lesson->lifetx, i);
+		for (uint32_t i = 1; i < run->sites.count; i++) {
+			cut |= (lifetx_cuts(run->lifetx, i) & ~(unsigned)cuts[i]) != 0;
+			cuts[i] |= (uint8_t)lifetx_cuts(run->lifetx, i);
 		}
-		cut &= lesson->meet.count > 0;
+		cut &= run->conflicts.count > 0;
 	}
 	return 0;
 }
 
-static void look_up_again(struct learner *l)
+static void forget_cached_sites(struct learner *l)
 {
 	map_free(&l->at);
 	l->count = 0;
 }
 
-/* All of it; within a transaction of the store. */
-static int learn(struct learner *l, struct learner_reading *r, const struct learner_site *at, const char *how,
-		 struct store_news *news, struct err *err)
+/* Adds everything that a passing run taught; within a transaction of the database. */
+static int add_run(struct learner *l, struct learner_reading *r, const struct learner_site *stored,
+		   const char *how, struct store_news *news, struct err *err)
 {
-	struct lesson *lesson = &r->lesson;
-	uint8_t *cuts = xcalloc(lesson->sites.count + 1, 1);
+	struct training_run *run = &r->training;
+	uint8_t *cuts = xcalloc(run->sites.count + 1, 1);
 	int result;
 
-	for (size_t i = 1; i < lesson->sites.count; i++)
-		cuts[i] = (uint8_t)at[i].cuts;
-	result = transactions(l, r->trace, lesson, cuts, err);
+	for (size_t i = 1; i < run->sites.count; i++)
+		cuts[i] = (uint8_t)stored[i].cuts;
+	result = find_transactions(l, r->trace, run, cuts, err);
 	if (result == 0)
-		result = learner_write(l, lesson, at, strcmp(how, "parallel") != 0, news, err);
+		result = learner_write(l, run, stored, strcmp(how, "parallel") != 0, news, err);
 	if (result == 0)
-		result = note_builds(l, lesson, r->trace, err);
+		result = note_builds(l, run, r->trace, err);
 	free(cuts);
 	return result;
 }
 
-void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
-		  uint64_t seed, struct pause *pause)
+void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
+		  unsigned granularity, uint64_t seed, struct pause *pause)
 {
-	*r = (struct learner_reading){ .run = run, .seed = seed, .result = -1 };
+	*r = (struct learner_reading){ .kind = kind, .seed = seed, .result = -1 };
 	r->trace = reader_open(path, &r->err);
 	if (r->trace)
-		r->result = lesson_read(&r->lesson, r->trace, granularity,
-					run == LEARNER_PASSED ? LESSON_ALL : LESSON_PROBE, seed, pause, &r->err);
+		r->result = training_run_read(&r->training, r->trace, granularity,
+					      kind == LEARNER_PASSED ? TRAINING_RUN_FULL
+								     : TRAINING_RUN_PROBE,
+					      seed, pause, &r->err);
 }
 
 void learner_reading_free(struct learner_reading *r)
 {
-	lesson_free(&r->lesson);
+	training_run_free(&r->training);
 	if (r->trace)
 		reader_close(r->trace);
 	*r = (struct learner_reading){ 0 };
@@ -252,31 +262,36 @@ void learner_reading_free(struct learner_reading *r)
 int learner_take(struct learner *l, struct learner_reading *r, const char *input, const char *how,
 		 struct store_news *news, struct err *err)
 {
-	struct learner_site *at;
+	struct learner_site *stored;
 	int result;
 
 	*news = (struct store_news){ 0 };
 	if (r->result < 0)
 		return err_set(err, "%s", r->err.text);
-	at = xcalloc(r->lesson.sites.count + 1, sizeof(*at));
+	stored = xcalloc(r->training.sites.count + 1, sizeof(*stored));
 	result = store_begin(l->store, err);
 	if (result == 0) {
-		result = learner_sites(l, &r->lesson, r->trace, at, err);
+		result = learner_sites(l, &r->training, r->trace, stored, err);
 		if (result == 0)
-			result = r->run == LEARNER_PASSED ? learn(l, r, at, how, news, err) :
-				 learner_write_probe(l, &r->lesson, at, r->run == LEARNER_PROBE, news, err);
-		if (result == 0 && r->run != LEARNER_FAILED)
+			result = r->kind == LEARNER_PASSED
+					 ? add_run(l, r, stored, how, news, err)
+					 : learner_write_probe(l, &r->training, stored,
+							       r->kind == LEARNER_PROBE, news, err);
+		if (result == 0 && r->kind != LEARNER_FAILED)
 			result = store_run(l->store, l->program, input, how, r->seed, news, err);
 		if (result == 0)
 			result = store_commit(l->store, err);
 		if (result < 0)
 			store_rollback(l->store);
 	}
-	/* Numbers that were made are not there any more; or there are new cuts. */
+	/*
+	 * After an error the cached numbers are not in the database; after new cuts the cached
+	 * cuts are out of date.
+	 */
 	if (result < 0 || news->cuts)
-		look_up_again(l);
-	l->lost += r->lesson.lost;
-	free(at);
+		forget_cached_sites(l);
+	l->lost += r->training.lost;
+	free(stored);
 	return result;
 }
 

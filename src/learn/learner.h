@@ -1,6 +1,4 @@
-/*
- * Traces of passing runs into the database.
- */
+/* Adds traces of passing runs to the rule database. */
 #ifndef LEARN_LEARNER_H
 #define LEARN_LEARNER_H
 
@@ -12,10 +10,11 @@ struct learner {
 	int64_t program;
 	unsigned granularity;
 	uint64_t threshold;
-	uint64_t traces;	/* so far */
-	uint64_t lost;		/* of all traces: pairs may be missing */
-	/* Sites that this process has looked up. */
-	struct map at;		/* hash of build, offset and access to place in `items`, plus 1 */
+	uint64_t traces;	/* number of traces taken */
+	/* items that folds dropped for lack of room, in all traces: pairs may be missing */
+	uint64_t lost;
+	/* Cache of sites that are in the database. */
+	struct map at;		/* hash of build, offset and access to index in `items`, plus 1 */
 	struct learner_site {
 		int64_t id;
 		unsigned cuts;
@@ -23,53 +22,59 @@ struct learner {
 	size_t count, capacity;
 };
 
-/* `store` stays the caller's. */
+/* The caller keeps `store`, and closes it after learner_close(). */
 int learner_open(struct learner *l, struct store *store, const char *program, unsigned granularity,
 		 uint64_t threshold, struct err *err);
 void learner_close(struct learner *l);
 
 /*
- * A trace and what it says: read by any thread, several at a time, and then taken to the database one
+ * What a trace was read for. Threads read several traces at a time; learner_take() adds them one
  * after the other.
  */
 enum learner_run {
 	LEARNER_PASSED,
 	/*
-	 * One that went where others hardly go: it teaches no more than which invariants it broke. If it
-	 * failed, that these do harm.
+	 * A run with an unusual schedule. It only tells which invariants it broke, so that guard
+	 * does not take for normal what hardly ever happens.
 	 */
 	LEARNER_PROBE,
 	LEARNER_FAILED,
 };
 
 struct learner_reading {
-	enum learner_run run;
+	enum learner_run kind;
 	struct reader *trace;
-	struct lesson lesson;
+	struct training_run training;
 	uint64_t seed;
-	int result;		/* -1: it cannot be read, `err` says why */
+	int result;		/* -1: the trace cannot be read, see `err` */
 	struct err err;
 };
 
-/* Rests while `pause`, which may be NULL, is active. The caller frees the result in any case. */
-void learner_read(struct learner_reading *r, const char *path, enum learner_run run, unsigned granularity,
-		  uint64_t seed, struct pause *pause);
+/*
+ * Pauses while `pause`, which may be NULL, is active. The caller frees the result, also after an
+ * error.
+ */
+void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
+		  unsigned granularity, uint64_t seed, struct pause *pause);
 void learner_reading_free(struct learner_reading *r);
 
-/* What it taught is in the database when this returns. `how`: "parallel", "controlled", "probe", … */
+/*
+ * Adds a reading to the database, in one transaction. `how`: "parallel", "controlled", "probe",
+ * "trace".
+ */
 int learner_take(struct learner *l, struct learner_reading *r, const char *input, const char *how,
 		 struct store_news *news, struct err *err);
 
-/* Read and taken; it passed. */
+/* Reads a trace of a run that passed, and adds it. */
 int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
 		  struct store_news *news, struct err *err);
 
 /*
- * The numbers in the database of all sites of a lesson, made if they are new; `items` has l->sites.count.
- * Within a transaction.
+ * Finds or creates the database's numbers of all sites of a run; `items` has run->sites.count of
+ * them. Call it within a transaction.
  */
 struct reader;
-int learner_sites(struct learner *l, const struct lesson *lesson, struct reader *trace,
+int learner_sites(struct learner *l, const struct training_run *run, struct reader *trace,
 		  struct learner_site *items, struct err *err);
 
 #endif

@@ -1,17 +1,20 @@
-/*
- * What a lesson says into the database; for learner.c alone.
- */
+/* Writes the results of a training run to the database; for learner.c alone. */
 #ifndef LEARN_LEARNER_WRITE_H
 #define LEARN_LEARNER_WRITE_H
 
 #include "learn/learner.h"
 
-/* `at`: by site of the lesson. Within a transaction. `sure`: of the order of accesses. */
-int learner_write(struct learner *l, const struct lesson *lesson, const struct learner_site *at, bool sure,
-		  struct store_news *news, struct err *err);
+/*
+ * `stored`: by site of the run, its number in the database. Call it within a transaction.
+ * `sure`: the order of accesses is exact, as in controlled runs.
+ */
+int learner_write(struct learner *l, const struct training_run *run,
+		  const struct learner_site *stored, bool sure, struct store_news *news,
+		  struct err *err);
 
-/* learner_take_probe(). */
-int learner_write_probe(struct learner *l, const struct lesson *lesson, const struct learner_site *at, bool passed,
-			struct store_news *news, struct err *err);
+/* Of a probe, or a failing run (not `passed`): only what concerns invariants. */
+int learner_write_probe(struct learner *l, const struct training_run *run,
+			const struct learner_site *stored, bool passed, struct store_news *news,
+			struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * The SQL, prepared once; store_load.c reads.
+ * Schema and statements of the rule database, and the functions that write it.
+ * rule_database_load.c reads it.
  */
 #include "learn/rule_database_internal.h"
 
@@ -53,13 +54,16 @@ static const char *const texts[STATEMENTS] = {
 		 " SET function = excluded.function, file = excluded.file, line = excluded.line,"
 		 " column = excluded.column RETURNING id, cuts",
 	[PLACE] = "INSERT INTO place (build, offset, site) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-	[SAW] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
+	[PASSED] = "UPDATE site SET runs = runs + 1, broken = broken + ?2 WHERE id = ?1 RETURNING runs, broken",
 	[FAILED] = "UPDATE site SET failed = failed + 1, harmed = harmed + ?2 WHERE id = ?1",
 	[TRIPLE] = "INSERT INTO triple VALUES (?1, ?2, ?3, ?4, 1)"
 		   " ON CONFLICT DO UPDATE SET runs = runs + 1 RETURNING runs",
 	[FOLLOWS] = "INSERT INTO follows (p, m, seen, expected, meet) VALUES (?1, ?2, ?3, ?4, 0) ON CONFLICT DO UPDATE"
 		    " SET seen = seen + ?3, expected = expected + ?4 RETURNING seen, expected",
-	/* What is doubtful (?4) is remembered in the next bit, and counts if that is there. */
+	/*
+	 * A bit that is not sure (?4) is stored as the next higher bit. If that was set before,
+	 * the bit itself is.
+	 */
 	[MEET] = "UPDATE follows SET meet = meet | ?3 | (meet >> 1 & ?4) | (?4 << 1) WHERE p = ?1 AND m = ?2"
 		 " AND meet | ?3 | (meet >> 1 & ?4) | (?4 << 1) != meet RETURNING 1",
 	[LOCAL] = "INSERT INTO local (p, i, runs, breakable) VALUES (?1, ?2, 1, ?3) ON CONFLICT DO UPDATE"
@@ -114,7 +118,10 @@ static const char *const texts[STATEMENTS] = {
 	[RUNS] = "SELECT sites, broken, pairs, expected, cuts, input, how FROM run WHERE program = ?1 ORDER BY id",
 };
 
-/* Of the other database, by the names of things; numbers differ. */
+/*
+ * Adds the database `other`. Rows are matched by names, since the numbers of programs and sites
+ * differ.
+ */
 static const char merging[] =
 	"INSERT INTO program (name) SELECT name FROM other.program WHERE true ON CONFLICT DO NOTHING;"
 	"CREATE TEMP TABLE programs AS SELECT o.id AS old, p.id AS new FROM other.program o"
@@ -165,7 +172,7 @@ static const char merging[] =
 	"DROP TABLE programs; DROP TABLE sites;";
 
 static const struct db_kind kind = {
-	.what = "database of what was learnt", .hint = "snarl learn -- PROGRAM makes one",
+	.what = "rule database", .hint = "snarl learn -- PROGRAM makes one",
 	.application = 0x736e6c6eu, .version = 4,	/* "snln" */
 	.schema = schema, .statements = texts, .count = STATEMENTS,
 };
@@ -218,8 +225,8 @@ int64_t store_program(struct store *s, const char *name, struct err *err)
 	return db_run(&s->db, PROGRAM, &id, 1, err) < 0 ? -1 : id;
 }
 
-int64_t store_site(struct store *s, int64_t program, const struct store_place *p, unsigned *cuts,
-		   struct err *err)
+int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p,
+		   unsigned *cuts, struct err *err)
 {
 	int64_t got[2];
 
@@ -255,13 +262,13 @@ uint64_t store_news_sum(const struct store_news *n)
 	return n->sites + n->broken + n->pairs + n->expected + n->cuts + n->triples + n->others;
 }
 
-int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
-	      struct err *err)
+int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold,
+		 struct store_news *news, struct err *err)
 {
 	int64_t got[2];
 
-	db_bind(&s->db, SAW, 1, 2, (int64_t[]){ site, broken });
-	if (db_run(&s->db, SAW, got, 2, err) < 0)
+	db_bind(&s->db, PASSED, 1, 2, (int64_t[]){ site, broken });
+	if (db_run(&s->db, PASSED, got, 2, err) < 0)
 		return -1;
 	news->sites += got[0] == 1;
 	news->broken += broken && (uint64_t)got[1] == threshold + 1;
@@ -278,7 +285,7 @@ int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct 
 {
 	int64_t any;
 
-	db_bind(&s->db, UNBROKEN, 1, 3, (int64_t[]){ program, (int64_t)threshold, KNOWN_HARM });
+	db_bind(&s->db, UNBROKEN, 1, 3, (int64_t[]){ program, (int64_t)threshold, LEARNT_HARM });
 	return db_run(&s->db, UNBROKEN, &any, 1, err) < 0 ? -1 : any != 0;
 }
 
@@ -294,7 +301,7 @@ int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pat
 	return 0;
 }
 
-/* Some are new if the statement gives a row. */
+/* Runs a statement that returns a row if it changed anything, and counts that. */
 static int add_others(struct store *s, enum statement which, struct store_news *news, struct err *err)
 {
 	int64_t changed;
@@ -373,13 +380,13 @@ int store_forget_orders(struct store *s, const struct map *sites, int64_t i, str
 	return got;
 }
 
-int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err)
+int store_lock_pair(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err)
 {
 	db_bind(&s->db, LOCK, 1, 3, (int64_t[]){ a, b, how });
 	return db_run(&s->db, LOCK, NULL, 0, err);
 }
 
-int store_near(struct store *s, int64_t p, int64_t i, struct err *err)
+int store_unblocked(struct store *s, int64_t p, int64_t i, struct err *err)
 {
 	db_bind(&s->db, NEAR, 1, 2, (int64_t[]){ p, i });
 	return db_run(&s->db, NEAR, NULL, 0, err);

@@ -1,9 +1,27 @@
 /*
- * What passing runs have taught, of every input and build: a database (SQLite).
+ * The rule database (SQLite): what passing runs taught, for all inputs and builds.
  *
- * A place is known by where it stands in its function (symbol/key.h), so that what is known of a
- * function holds as long as that is not changed; and by its offsets in the builds it was met in.
- * All changes are between store_begin() and store_commit(), which should be near each other.
+ * A site is stored by function and line within it (symbol/key.h), so that its rules hold until the
+ * function changes, and by its offset in each build. Every change is between store_begin() and
+ * store_commit().
+ *
+ * Example: a passing run of two threads that call deposit() one after the other, without a lock.
+ * Line 1 reads `balance`, line 2 writes it. Tables whose rows do not matter here are left out:
+ *
+ * 	site     1: deposit(); 2: its line 1, a read; 3: its line 2, a write. 2 and 3 have
+ * 	         runs 1, broken 0: one passing run reached them, none broke them
+ * 	follows  m p  seen expected meet      meet 12 = STORE_CONFLICT | STORE_RACE
+ * 	         2 3     1        1   12      the second read came after the first write
+ * 	         3 2     0        1   12      a write may come after a read of the other thread,
+ * 	         3 3     0        1   12      or after its write, but never did: site 3 is open
+ * 	local    p 2, i 3, runs 1, breakable 1   two accesses in a row; others may break them
+ * 	between  i 3, r 2 and i 3, r 3           by a read or write of the other thread
+ * 	near     p 2, i 3, runs 1                no call that blocks lies between them
+ * 	visit    p 2, r 2, may 1, inside 0       a read may come after p and before i, but did not;
+ * 	         p 2, r 3, may 1, inside 0       nor did a write
+ * 	member   (function 1, site 2) (function 1, site 3)   one transaction of deposit()
+ * 	sequence p 2, i 3, torn 0                in it 2 came before 3; no lock changed between
+ * 	run      sites 2, broken 0, pairs 1, expected 3, cuts 0   counts of what was new
  */
 #ifndef LEARN_RULE_DATABASE_H
 #define LEARN_RULE_DATABASE_H
@@ -16,20 +34,23 @@
 
 struct store;
 
-/* NULL: not there (unless `create`), no database of ours, or of a later version. ":memory:" is one for now. */
+/*
+ * NULL: the file is missing (unless `create`), is no rule database, or is of a later version.
+ * ":memory:" is a temporary database.
+ */
 struct store *store_open(const char *path, bool create, struct err *err);
 void store_close(struct store *s);
 
-bool store_is_empty(struct store *s);	/* no run was ever taken */
+bool store_is_empty(struct store *s);	/* no run was ever added */
 
 int store_begin(struct store *s, struct err *err);
 int store_commit(struct store *s, struct err *err);
 void store_rollback(struct store *s);
 
-/* Its number, made if it is new; -1: error. */
+/* Finds or creates a program, and returns its number; -1: error. */
 int64_t store_program(struct store *s, const char *name, struct err *err);
 
-struct store_place {
+struct store_site_info {
 	const char *key;
 	enum learn_access access;
 	const char *function, *file;	/* "" or NULL if unknown */
@@ -38,11 +59,11 @@ struct store_place {
 	uint64_t offset;
 };
 
-/* The number of a site and its cuts (enum lifetx_cut); -1: error. */
-int64_t store_site(struct store *s, int64_t program, const struct store_place *p, unsigned *cuts,
-		   struct err *err);
+/* Finds or creates a site. Returns its number, and its cuts (enum lifetx_cut); -1: error. */
+int64_t store_site(struct store *s, int64_t program, const struct store_site_info *p,
+		   unsigned *cuts, struct err *err);
 
-/* The accesses at an offset of a build; a call may read and write. */
+/* The sites at an offset of a build. A call such as memcpy reads and writes: two sites. */
 struct store_at {
 	int64_t site[2];
 	unsigned count;
@@ -50,87 +71,115 @@ struct store_at {
 
 int store_find(struct store *s, const char *build, uint64_t offset, struct store_at *at, struct err *err);
 
-/* What was new in a run: 0 of everything, and it taught nothing. */
+/* Counts of what a run taught that was not in the database. */
 struct store_news {
-	uint64_t sites;		/* not met before */
-	uint64_t broken;	/* invariants that do not hold any more */
-	uint64_t pairs;		/* of predecessor sets */
-	uint64_t expected;	/* pairs that may come */
+	uint64_t sites;		/* sites that no run had reached */
+	uint64_t broken;	/* invariants that hold no longer */
+	uint64_t pairs;		/* predecessors of sites */
+	uint64_t expected;	/* pairs expected in other runs */
 	uint64_t cuts;
-	/* Not remembered of each run: */
-	uint64_t triples;	/* ways to break pairs apart */
-	uint64_t others;	/* what transactions are judged by: members, orders, places that meet */
+	/* Only counted; not stored with the run. */
+	uint64_t triples;	/* ways to break a pair */
+	uint64_t others;	/* members and orders of transactions, conflicts, visits */
 };
 
 uint64_t store_news_sum(const struct store_news *n);
 
-/* Each adds one run to what is known, and to *news what is new. `threshold`: runs that may break an invariant. */
-int store_saw(struct store *s, int64_t site, bool broken, uint64_t threshold, struct store_news *news,
-	      struct err *err);
-/* Of a failing run that came to the site. */
+/*
+ * Counts one passing run that reached the site, and whether it broke the site's invariant. An
+ * invariant holds as long as at most `threshold` runs broke it. Like the functions below, adds
+ * to *news what is new.
+ */
+int store_passed(struct store *s, int64_t site, bool broken, uint64_t threshold,
+		 struct store_news *news, struct err *err);
+/* Counts one failing run that reached the site. */
 int store_failed(struct store *s, int64_t site, bool broken, struct err *err);
-/* 1: there is an invariant that others could break, or one that may be: a run that broke it failed; 0: none. */
+/*
+ * Is there an invariant that another thread could break, and that holds or may hold again
+ * (learnt_holds())? -1: error.
+ */
 int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct err *err);
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
-/* The last two are of a place and itself: it came first, or after others (learn/fold/unordered_sites.h). */
-enum store_how { STORE_SEEN = 1, STORE_EXPECTED = 2, STORE_MEET = 4, STORE_RACE = 8, STORE_FIRST = 32,
-		 STORE_AFTER = 64 };
-/* Not `sure`: STORE_RACE counts from the second time on; until then it is the next bit of known_pair.how. */
+/* What a run tells about a pair (P, M). The last two are of pairs (M, M). */
+enum store_pair_kind {
+	STORE_SEEN = 1,		/* M immediately followed P of another thread */
+	STORE_EXPECTED = 2,	/* M may follow P in another run */
+	STORE_CONFLICT = 4,	/* P and M conflict, and only locks may order them */
+	STORE_RACE = 8,		/* no lock orders them either; 16: in one run that was not sure */
+	STORE_FIRST = 32,	/* M accessed memory before all unordered accesses of other threads */
+	STORE_AFTER = 64,	/* M accessed memory after such an access */
+};
+/* If not `sure`, STORE_RACE counts only from the second run on. The first run sets the next bit. */
 int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
 		  struct err *err);
-/* A pair p, i of a thread; r, which may come between i and a p (learn/fold/breakable_pairs.h). */
+/* Local pair (p, i); site r that may come between i and a p (learn/fold/breakable_pairs.h). */
 int store_local(struct store *s, int64_t p, int64_t i, bool breakable, struct err *err);
 int store_between(struct store *s, int64_t r, int64_t i, struct err *err);
 int store_member(struct store *s, int64_t function, int64_t site, struct store_news *news, struct err *err);
-/* In a transaction there is P, then I (torn: enum lifetx_torn). */
+/* A transaction accessed P, and later I (torn: enum lifetx_torn). */
 int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct store_news *news, struct err *err);
-/* By cuts that came since there is not any more, of I and P in `sites`, as far as is known. */
+/*
+ * After new cuts: deletes the orders (P, I) with P in `sites`, since the two may be in different
+ * transactions now.
+ */
 int store_forget_orders(struct store *s, const struct map *sites, int64_t i, struct err *err);
-/* Where mutexes are taken: see locking.h. */
-enum store_locks { STORE_ENTRY = 1, STORE_CIRCLE = 2 };
-int store_locks(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
-/* P, I: inside_near(). P, R: R may come before such an I (apart_visits()), or did (inside_pairs()). */
-int store_near(struct store *s, int64_t p, int64_t i, struct err *err);
+/* Sites that take mutexes (learn/fold/lock_sites.h). */
+enum store_lock_pair { STORE_OUTERMOST = 1, STORE_CYCLE = 2 };
+int store_lock_pair(struct store *s, int64_t a, int64_t b, unsigned how, struct err *err);
+/*
+ * store_unblocked: a pair (P, I) of interleaved_unblocked(). store_visit: R may come after P and
+ * before I (breakable_visits()), or came there (interleaved_visits()).
+ */
+int store_unblocked(struct store *s, int64_t p, int64_t i, struct err *err);
 int store_visit(struct store *s, int64_t p, int64_t r, bool may, bool inside, struct store_news *news, struct err *err);
-/* It counts from the second time on. */
+/* A cut counts from the second run on. */
 int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
 	      const struct store_news *news, struct err *err);
 
-/* The builds whose modules were in the last runs: rules are for these. */
+/* The builds of the last run's modules: rules are compiled for these. */
 int store_build(struct store *s, int64_t program, const char *build, struct err *err);
 int store_has_build(struct store *s, int64_t program, const char *build, struct err *err);
 int store_forget_builds(struct store *s, int64_t program, struct err *err);
 
-/* Adds all of another database. */
+/* Adds the contents of another database. */
 int store_merge(struct store *s, const char *path, struct err *err);
 
-/* All that is known of a program. Numbers of sites are places in `sites`. */
+/* Everything stored for one program. Sites are numbered by their index in `sites`. */
 struct known_site {
 	int64_t id;
 	char *key, *function, *file;	/* "" if unknown */
 	unsigned line, column, cuts;
 	enum learn_access access;
-	uint64_t runs, broken;	/* passing runs that met it, and that broke its invariant */
-	uint64_t failed, harmed;	/* likewise, failing runs */
+	/* number of passing runs that reached it, and of those that broke its invariant */
+	uint64_t runs, broken;
+	/* number of failing runs that reached it, and of those that broke its invariant */
+	uint64_t failed, harmed;
 };
 
-struct known_place {
+struct learnt_address {
 	uint32_t site;
 	char *build;
 	uint64_t offset;
-	bool current;		/* a build of the last run */
+	bool current;		/* is it a build of the last run? */
 };
 
 struct known_pair {
 	uint32_t first, second;
-	uint64_t seen, expected;	/* in so many runs */
-	unsigned how;		/* STORE_MEET and what follows it there; of orders enum lifetx_torn, of locks enum store_locks */
+	uint64_t seen, expected;	/* number of runs */
+	/*
+	 * enum store_pair_kind from STORE_CONFLICT on; of orders enum lifetx_torn; of locks enum
+	 * store_lock_pair
+	 */
+	unsigned how;
 };
 
-/* Two accesses of one thread in a row, and in how many runs others could have broken them apart. */
-struct known_local {
+/*
+ * A local pair: two accesses of a thread in a row to the same memory. In `breakable` of `runs`
+ * runs, another thread could have come between.
+ */
+struct learnt_local {
 	uint32_t p, i;
 	uint64_t runs, breakable;
 };
@@ -141,7 +190,7 @@ struct known_triple {
 	uint64_t runs;
 };
 
-struct known_run {
+struct learnt_run {
 	char *input, *how;
 	struct store_news news;
 };
@@ -150,62 +199,69 @@ struct known {
 	char *program;
 	struct known_site *sites;
 	size_t count, capacity;
-	struct known_place *places;	/* by build, then offset */
-	size_t place_count, place_capacity;
-	struct known_pair *pairs;	/* (P, M) by M */
+	struct learnt_address *addresses;	/* ascending by build, then offset */
+	size_t address_count, address_capacity;
+	struct known_pair *pairs;	/* (P, M), ascending by M */
 	size_t pair_count, pair_capacity;
-	struct known_local *locals;
+	struct learnt_local *locals;
 	size_t local_count, local_capacity;
 	struct known_pair *between;	/* (r, i) */
 	size_t between_count, between_capacity;
-	struct known_pair *members;	/* (function, site) */
+	/* (function, site): the site is in a transaction of the function */
+	struct known_pair *members;
 	size_t member_count, member_capacity;
-	struct known_pair *orders;	/* (P, I): P comes before I in a transaction */
+	struct known_pair *orders;	/* (P, I): a transaction accesses P, then I */
 	size_t order_count, order_capacity;
-	struct known_pair *locks;	/* locking.h */
+	struct known_pair *locks;	/* pairs of learn/fold/lock_sites.h */
 	size_t lock_count, lock_capacity;
-	struct known_pair *near;	/* (P, I) in so many runs */
-	size_t near_count, near_capacity;
-	struct known_pair *visits;	/* (P, R): expected, seen in between */
+	/* (P, I) without a blocking call between them; `seen`: number of runs */
+	struct known_pair *unblocked;
+	size_t unblocked_count, unblocked_capacity;
+	/* (P, R): in `expected` runs, R could come after P and before I; in `seen` runs it did */
+	struct known_pair *visits;
 	size_t visit_count, visit_capacity;
 	struct known_triple *triples;
 	size_t triple_count, triple_capacity;
-	struct known_run *runs;
+	struct learnt_run *runs;
 	size_t run_count, run_capacity;
-	struct map at;		/* id to place in `sites`, plus 1 */
+	struct map at;		/* number in the database to index in `sites`, plus 1 */
 };
 
-/* `program` NULL: the only one; -1 if it is not there, or there are several to choose from. */
+/*
+ * `program` NULL: the only program. -1: it is not in the database, or there are several to
+ * choose from.
+ */
 int store_load(struct store *s, const char *program, struct known *k, struct err *err);
 void known_free(struct known *k);
 
 /*
- * Does its invariant hold? What is broken in failing runs far more often than in passing ones is what
- * makes them fail: some had luck. One failure may have other reasons. Likewise what every failing run broke, where by
- * chance so many would not have.
+ * Does the invariant of the site hold? If failing runs break it far more often than passing ones,
+ * it still holds: the break does harm, and the passing runs had luck. It also holds if all failing
+ * runs broke it, and by chance fewer would have. A single failing run may have another reason.
  */
-#define KNOWN_HARM 2u
-#define KNOWN_WITHOUT 5u
+#define LEARNT_HARM 2u		/* times as often as passing runs */
+#define LEARNT_BY_CHANCE 5u	/* failing runs that would not have broken it */
 
 static inline bool known_holds(const struct known_site *s, uint64_t threshold)
 {
-	bool harmful = s->harmed > 1 && (s->harmed * s->runs >= KNOWN_HARM * s->broken * s->failed ||
-					 (s->harmed == s->failed &&
-					  s->failed * (s->runs - s->broken) >= KNOWN_WITHOUT * s->runs));
+	bool harmful = s->harmed > 1 &&
+		       (s->harmed * s->runs >= LEARNT_HARM * s->broken * s->failed ||
+			(s->harmed == s->failed &&
+			 s->failed * (s->runs - s->broken) >= LEARNT_BY_CHANCE * s->runs));
 
 	return s->access != LEARN_FUNCTION && s->runs && (s->broken <= threshold || harmful);
 }
 
 /*
- * Did the two come in a row in enough of the runs that came to the second to say what never comes between? What is
- * rare may well be met broken apart before it was ever met whole.
+ * Was the pair met in enough of the runs that reached i? A rare pair may well be seen broken
+ * before it is seen whole.
  */
-#define KNOWN_SHARE 10u		/* one in so many, … */
-#define KNOWN_ENOUGH 20u	/* … or so many */
+#define LEARNT_SHARE 10u	/* one run in this many, */
+#define LEARNT_ENOUGH 20u	/* or this many runs */
 
-static inline bool known_often(const struct known *k, const struct known_local *l)
+static inline bool learnt_often(const struct known *k, const struct learnt_local *l)
 {
-	return l->runs >= KNOWN_ENOUGH || l->runs * KNOWN_SHARE >= k->sites[l->i].runs;
+	return l->runs >= LEARNT_ENOUGH || l->runs * LEARNT_SHARE >= k->sites[l->i].runs;
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-/* The program's number, and its name in k->program. */
+/* Returns the program's number, and its name in k->program. */
 static int64_t choose(struct db *d, const char *wanted, struct known *k, struct err *err)
 {
 	struct buf names = { 0 };
@@ -58,7 +58,7 @@ static int load_sites(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-/* False: a site of another program. */
+/* false: the site belongs to another program. */
 static bool site_at(struct db *d, const struct known *k, enum statement which, int column, uint32_t *out)
 {
 	const uint64_t *at = map_find(&k->at, (uint64_t)db_number(d, which, column));
@@ -67,24 +67,25 @@ static bool site_at(struct db *d, const struct known *k, enum statement which, i
 	return at != NULL;
 }
 
-static int load_places(struct db *d, struct known *k, struct err *err)
+static int load_addresses(struct db *d, struct known *k, struct err *err)
 {
 	int got;
 
 	while ((got = db_row(d, PLACES, err)) > 0) {
-		struct known_place p = { .offset = (uint64_t)db_number(d, PLACES, 1),
+		struct learnt_address p = { .offset = (uint64_t)db_number(d, PLACES, 1),
 					 .current = db_number(d, PLACES, 3) != 0 };
 
 		if (!site_at(d, k, PLACES, 0, &p.site))
 			continue;
 		p.build = xstrdup(db_text(d, PLACES, 2));
-		k->places = xgrow(k->places, k->place_count, &k->place_capacity, sizeof(*k->places));
-		k->places[k->place_count++] = p;
+		k->addresses = xgrow(k->addresses, k->address_count, &k->address_capacity,
+				     sizeof(*k->addresses));
+		k->addresses[k->address_count++] = p;
 	}
 	return got;
 }
 
-/* A list of pairs of sites that were counted. */
+/* Loads pairs of sites that are stored with numbers of runs. */
 static int load_pairs(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
 		      size_t *count, size_t *capacity, struct err *err)
 {
@@ -108,7 +109,7 @@ static int load_locals(struct db *d, struct known *k, struct err *err)
 	int got;
 
 	while ((got = db_row(d, LOCALS, err)) > 0) {
-		struct known_local l = { .runs = (uint64_t)db_number(d, LOCALS, 2),
+		struct learnt_local l = { .runs = (uint64_t)db_number(d, LOCALS, 2),
 					 .breakable = (uint64_t)db_number(d, LOCALS, 3) };
 
 		if (!site_at(d, k, LOCALS, 0, &l.p) || !site_at(d, k, LOCALS, 1, &l.i))
@@ -119,9 +120,10 @@ static int load_locals(struct db *d, struct known *k, struct err *err)
 	return got;
 }
 
-/* … that were not. */
-static int load_couples(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
-			size_t *count, size_t *capacity, struct err *err)
+/* Loads pairs of sites that are stored with flags, or with nothing. */
+static int load_flagged_pairs(struct db *d, const struct known *k, enum statement which,
+			      struct known_pair **list, size_t *count, size_t *capacity,
+			      struct err *err)
 {
 	int got;
 
@@ -159,7 +161,7 @@ static int load_runs(struct db *d, struct known *k, struct err *err)
 
 	while ((got = db_row(d, RUNS, err)) > 0) {
 		k->runs = xgrow(k->runs, k->run_count, &k->run_capacity, sizeof(*k->runs));
-		k->runs[k->run_count++] = (struct known_run){
+		k->runs[k->run_count++] = (struct learnt_run){
 			.news = { .sites = (uint64_t)db_number(d, RUNS, 0),
 				  .broken = (uint64_t)db_number(d, RUNS, 1),
 				  .pairs = (uint64_t)db_number(d, RUNS, 2),
@@ -184,16 +186,25 @@ int store_load(struct store *s, const char *program, struct known *k, struct err
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(by_program); i++)
 		db_bind(d, by_program[i], 1, 1, &id);
-	return load_sites(d, k, err) < 0 || load_places(d, k, err) < 0 ||
-	       load_pairs(d, k, PAIRS, &k->pairs, &k->pair_count, &k->pair_capacity, err) < 0 ||
-	       load_pairs(d, k, NEARS, &k->near, &k->near_count, &k->near_capacity, err) < 0 ||
-	       load_pairs(d, k, VISITS, &k->visits, &k->visit_count, &k->visit_capacity, err) < 0 ||
-	       load_locals(d, k, err) < 0 ||
-	       load_couples(d, k, BETWEENS, &k->between, &k->between_count, &k->between_capacity, err) < 0 ||
-	       load_couples(d, k, MEMBERS, &k->members, &k->member_count, &k->member_capacity, err) < 0 ||
-	       load_couples(d, k, ORDERS, &k->orders, &k->order_count, &k->order_capacity, err) < 0 ||
-	       load_couples(d, k, LOCKS, &k->locks, &k->lock_count, &k->lock_capacity, err) < 0 ||
-	       load_triples(d, k, err) < 0 || load_runs(d, k, err) < 0 ? -1 : 0;
+	return load_sites(d, k, err) < 0 || load_addresses(d, k, err) < 0 ||
+			       load_pairs(d, k, PAIRS, &k->pairs, &k->pair_count, &k->pair_capacity,
+					  err) < 0 ||
+			       load_pairs(d, k, NEARS, &k->unblocked, &k->unblocked_count,
+					  &k->unblocked_capacity, err) < 0 ||
+			       load_pairs(d, k, VISITS, &k->visits, &k->visit_count,
+					  &k->visit_capacity, err) < 0 ||
+			       load_locals(d, k, err) < 0 ||
+			       load_flagged_pairs(d, k, BETWEENS, &k->between, &k->between_count,
+						  &k->between_capacity, err) < 0 ||
+			       load_flagged_pairs(d, k, MEMBERS, &k->members, &k->member_count,
+						  &k->member_capacity, err) < 0 ||
+			       load_flagged_pairs(d, k, ORDERS, &k->orders, &k->order_count,
+						  &k->order_capacity, err) < 0 ||
+			       load_flagged_pairs(d, k, LOCKS, &k->locks, &k->lock_count,
+						  &k->lock_capacity, err) < 0 ||
+			       load_triples(d, k, err) < 0 || load_runs(d, k, err) < 0
+		       ? -1
+		       : 0;
 }
 
 void known_free(struct known *k)
@@ -203,22 +214,22 @@ void known_free(struct known *k)
 		free(k->sites[i].function);
 		free(k->sites[i].file);
 	}
-	for (size_t i = 0; i < k->place_count; i++)
-		free(k->places[i].build);
+	for (size_t i = 0; i < k->address_count; i++)
+		free(k->addresses[i].build);
 	for (size_t i = 0; i < k->run_count; i++) {
 		free(k->runs[i].input);
 		free(k->runs[i].how);
 	}
 	free(k->program);
 	free(k->sites);
-	free(k->places);
+	free(k->addresses);
 	free(k->pairs);
 	free(k->locals);
 	free(k->between);
 	free(k->members);
 	free(k->orders);
 	free(k->locks);
-	free(k->near);
+	free(k->unblocked);
 	free(k->visits);
 	free(k->triples);
 	free(k->runs);

@@ -1,7 +1,4 @@
-/*
- * What one run teaches, from its trace: the folds of this folder over all of its events, and
- * which places may follow which in other runs.
- */
+/* What one run teaches: runs all folds of learn/fold over the events of its trace. */
 #ifndef LEARN_TRAINING_RUN_H
 #define LEARN_TRAINING_RUN_H
 
@@ -15,51 +12,64 @@
 #include "learn/fold/pset.h"
 #include "trace/read/reader.h"
 
-struct lesson {
+struct training_run {
 	struct learn_sites sites;
 	struct avio *avio;
-	struct pset *pset;
+	struct pset *pset;	/* NULL for a probe */
 	/*
-	 * (P, M): in another run M may follow P immediately. Some time they touched the same
-	 * memory, unordered by creation, join, barriers, conditions, semaphores; and by the locks
-	 * held P may be the last access of a critical section, M the first of one.
+	 * (P, M): in another run M may immediately follow P of another thread. The two accessed the
+	 * same memory, and creation, join, barriers, conditions and semaphores leave them
+	 * unordered. By the locks held, P may be the last access of its critical section, and M the
+	 * first of its own.
 	 */
 	struct learn_pairs expected;
-	struct apart *apart;	/* NULL: not wanted; so may be the next ones, and pset */
-	/* Places that touched the same memory and conflict, unordered likewise: (A, B) and (B, A). */
-	struct learn_pairs meet;
-	struct learn_pairs races;	/* of these, those without a lock that excludes the two */
-	/* Likewise of the places that take locks: turns.h; a pair is as if it were seen, or expected. */
-	struct learn_pairs turns_seen, turns_expected;
-	struct inside *inside;
-	struct learn_pairs first, after;	/* (M, M) of accesses, locks, cancellations: unordered.h, cancels.h */
-	struct lifetx *lifetx;	/* lesson_transactions(), and the next one */
-	struct locking *locking;
-	uint64_t lost;		/* what did not fit: pairs may be missing */
-	uint64_t seed;		/* of what is looked at of a large run (learn/fold/sample.h) */
+	struct breakable *breakable;	/* NULL for TRAINING_RUN_DETECT */
+	/* Pairs of conflicting sites that only locks may order: (A, B) and (B, A). */
+	struct learn_pairs conflicts;
+	struct learn_pairs races;	/* of `conflicts`, pairs that no common lock excludes */
+	/*
+	 * Pairs of sites that take the same lock (learn/fold/lock_predecessors.h), as in `pset`
+	 * and `expected`.
+	 */
+	struct learn_pairs lock_seen, lock_expected;
+	struct interleaved *interleaved;	/* NULL unless TRAINING_RUN_FULL */
+	/*
+	 * (M, M): sites that came first, or after another thread (unordered_sites.h,
+	 * lock_predecessors.h, cancellation.h).
+	 */
+	struct learn_pairs first, after;
+	struct lifetx *lifetx;	/* lifetx and lock_sites: made by training_run_transactions() */
+	struct lock_sites *lock_sites;
+	/* items that did not fit into the memory of a fold: pairs may be missing */
+	uint64_t lost;
+	uint64_t seed;		/* of the choice of memory in a large run (learn/fold/sample.h) */
 };
 
-/* How much of a run is wanted. */
-enum lesson_depth {
-	LESSON_BROKEN,		/* what it broke apart and what followed what, in all of its memory */
-	LESSON_PROBE,		/* what it broke, and could have: `avio` and `apart` */
-	LESSON_ALL,		/* all but the transactions */
+/* How much a caller wants to know of a run. */
+enum training_run_depth {
+	/* broken invariants and predecessors, in all of its memory: `avio` and `pset` */
+	TRAINING_RUN_DETECT,
+	/* broken invariants and breakable pairs: `avio` and `breakable` */
+	TRAINING_RUN_PROBE,
+	TRAINING_RUN_FULL,		/* everything but the transactions */
 };
 
 /*
- * -1 if the trace is damaged; free it in any case. Several threads may read at the same time, each its own
- * trace; they rest while `pause`, which may be NULL, is active.
+ * -1 if the trace is damaged. The caller frees *run in any case. Several threads may read at the
+ * same time, each its own trace. They pause while `pause`, which may be NULL, is active.
  */
-int lesson_read(struct lesson *l, struct reader *trace, unsigned granularity, enum lesson_depth depth,
-		uint64_t seed, struct pause *pause, struct err *err);
+int training_run_read(struct training_run *run, struct reader *trace, unsigned granularity,
+		      enum training_run_depth depth, uint64_t seed, struct pause *pause,
+		      struct err *err);
 
-/* `cuts`: known before, by site. */
-int lesson_transactions(struct lesson *l, struct reader *trace, unsigned granularity, const uint8_t *cuts,
-			struct err *err);
+/* `cuts`: by site, those already in the database. */
+int training_run_transactions(struct training_run *run, struct reader *trace, unsigned granularity,
+			      const uint8_t *cuts, struct err *err);
 
-void lesson_free(struct lesson *l);
+void training_run_free(struct training_run *run);
 
-/* The steps of an event as the folds take them; returns how many (TRACE_STEPS at most). */
-unsigned lesson_steps(struct learn_sites *sites, const struct event *ev, uint64_t at, struct learn_step *out);
+/* Turns an event into steps for the folds; returns their number (TRACE_STEPS at most). */
+unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, uint64_t at,
+			    struct learn_step *out);
 
 #endif

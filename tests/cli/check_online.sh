@@ -97,7 +97,7 @@ snarl learn --guard-log guard.log 2>err
 grep -q ', 0 of them new, ' err || { cat err; fail "twice"; }
 code=0
 snarl learn --guard-log dump >out 2>err || code=$?
-[ $code = 3 ] && grep -q 'no log of snarl guard' err || { cat err; fail "no log: exit $code"; }
+[ $code = 3 ] && grep -q 'not a log of snarl guard' err || { cat err; fail "no log: exit $code"; }
 code=0
 snarl learn --schedules --parallel ./pairs >out 2>err || code=$?
 [ $code = 2 ] || fail "two ways at once: exit $code"

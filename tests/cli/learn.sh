@@ -129,11 +129,11 @@ expect() {
 expect 2 'which program' snarl learn
 expect 2 'which databases' snarl learn --merge
 expect 2 '1, 2, 4, 8' snarl learn --granularity 5 ./bank
-expect 3 'no database of what was learnt' snarl learn --dump nowhere.db
+expect 3 'no rule database' snarl learn --dump nowhere.db
 expect 3 'cannot be merged into itself' snarl learn --merge snarl-out/learn.db
 expect 3 'is not a database' snarl learn --dump good.txt
 expect 3 'knows no program x' snarl check --program x --trace $trace
-expect 3 'no database' snarl check --db nowhere.db --trace $trace
+expect 3 'no rule database' snarl check --db nowhere.db --trace $trace
 expect 2 'which program? Or --trace' snarl check
 expect 2 'of passing runs' snarl check --postmortem $trace
 expect 3 'cannot open' snarl check --trace nowhere.snarl

@@ -1,6 +1,6 @@
 /*
- * For tests of src/learn: steps by hand and by chance. Sites have the number of the step, from 1,
- * unless told otherwise.
+ * Helpers for tests of src/learn: steps written by hand, and random steps. The site of a step is
+ * its number, from 1, unless a test sets it.
  */
 #ifndef LEARN_UTIL_H
 #define LEARN_UTIL_H
@@ -19,7 +19,10 @@
 
 #define UNUSED __attribute__((unused))
 
-/* "1R0": thread 1 reads cell 0; W writes; A, U: takes and gives back lock 0; separated by blanks. */
+/*
+ * "1R0": thread 1 reads cell 0. R, W: accesses; A, U: acquires, releases lock 0. Steps are
+ * separated by blanks.
+ */
 static UNUSED size_t parse_steps(const char *text, struct learn_step *out)
 {
 	size_t count = 0;
@@ -64,7 +67,7 @@ static UNUSED int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lines in an order of their own, so that two ways to get them can be compared. */
+/* The lines in sorted order, to compare the results of two algorithms. */
 static UNUSED char *sorted(struct buf *b)
 {
 	char *lines[4096], *text = strdup(buf_string(b)), *save = NULL;

@@ -6,20 +6,22 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* A thread's last access to a cell, and its last write; what others did since. */
-struct own {
+/* What one thread did to a cell, and what other threads did since. */
+struct local {
 	uint32_t thread, site;
 	bool write;
-	bool first_reads;	/* the first remote one */
-	uint32_t wrote;		/* site of the last write; 0: none */
-	uint32_t first;		/* site of the first remote access since that; 0: none */
-	uint32_t last;		/* site of the last remote write since the last access; 0: none */
-	uint32_t first_thread, last_thread;
-	uint64_t at, wrote_at, first_at, last_at;
+	bool first_remote_reads;	/* is `first_remote` a read? */
+	uint32_t last_write;		/* site of its last write; 0: none */
+	/* site of the first access of another thread since that write; 0: none */
+	uint32_t first_remote;
+	/* site of the last write of another thread since its last access; 0: none */
+	uint32_t last_remote_write;
+	uint32_t first_remote_thread, last_remote_thread;
+	uint64_t at, last_write_at, first_remote_at, last_remote_at;
 };
 
 struct cell {
-	struct own *owns;
+	struct local *locals;
 	size_t count, capacity;
 };
 
@@ -27,7 +29,7 @@ struct avio {
 	struct cells cells;
 	struct avio_triple *triples;
 	size_t count, capacity;
-	struct map by_sites;	/* hash of these to number, plus 1 */
+	struct map by_sites;	/* hash of p, r, i and pattern to index in `triples`, plus 1 */
 };
 
 const char *avio_pattern_name(enum avio_pattern pattern)
@@ -42,7 +44,7 @@ const char *avio_pattern_name(enum avio_pattern pattern)
 
 static void clear(void *item)
 {
-	free(((struct cell *)item)->owns);
+	free(((struct cell *)item)->locals);
 }
 
 struct avio *avio_new(unsigned granularity)
@@ -68,7 +70,7 @@ static void add(struct avio *a, const struct avio_triple *t)
 	uint64_t hash = hash_add(hash_add(hash_spread(t->p), t->r), t->i) * 4 + t->pattern;
 	uint64_t *number;
 
-	/* Two different ones that collide are told apart by looking on. */
+	/* Different triples with the same hash are at the next free keys. */
 	while (*(number = map_put(&a->by_sites, hash, NULL))) {
 		struct avio_triple *old = &a->triples[*number - 1];
 
@@ -83,84 +85,84 @@ static void add(struct avio *a, const struct avio_triple *t)
 	*number = ++a->count;
 }
 
-static void judge(struct avio *a, const struct own *p, const struct learn_step *i, uint64_t addr)
+static void judge(struct avio *a, const struct local *p, const struct learn_step *i, uint64_t addr)
 {
 	bool write = i->op == IROOT_OP_WRITE;
 	struct avio_triple t = { .p = p->site, .i = i->site, .local = i->thread, .addr = addr, .count = 1,
 				 .p_at = p->at, .i_at = i->at };
 
-	if (p->last && !(p->write && write)) {
+	if (p->last_remote_write && !(p->write && write)) {
 		t.pattern = write ? AVIO_RWW : p->write ? AVIO_WWR : AVIO_RWR;
-		t.r = p->last;
-		t.remote = p->last_thread;
-		t.r_at = p->last_at;
+		t.r = p->last_remote_write;
+		t.remote = p->last_remote_thread;
+		t.r_at = p->last_remote_at;
 		add(a, &t);
 	}
-	if (write && p->wrote && p->first && p->first_reads) {
+	if (write && p->last_write && p->first_remote && p->first_remote_reads) {
 		t.pattern = AVIO_WRW;
-		t.p = p->wrote;
-		t.p_at = p->wrote_at;
-		t.r = p->first;
-		t.remote = p->first_thread;
-		t.r_at = p->first_at;
+		t.p = p->last_write;
+		t.p_at = p->last_write_at;
+		t.r = p->first_remote;
+		t.remote = p->first_remote_thread;
+		t.r_at = p->first_remote_at;
 		add(a, &t);
 	}
 }
 
-/* The thread's access becomes its last one; what others did is over, but for its last write. */
-static void go_on(struct own *own, const struct learn_step *s)
+/* The access becomes the thread's last one. Only its last write and what followed that are kept. */
+static void note_local(struct local *local, const struct learn_step *s)
 {
-	own->thread = s->thread;
-	own->site = s->site;
-	own->write = s->op == IROOT_OP_WRITE;
-	own->at = s->at;
-	/* What it reads now is not its own: the write was over before. */
-	if (own->last)
-		own->wrote = 0;
-	own->last = 0;
-	if (own->write) {
-		own->wrote = s->site;
-		own->wrote_at = s->at;
-		own->first = 0;
+	local->thread = s->thread;
+	local->site = s->site;
+	local->write = s->op == IROOT_OP_WRITE;
+	local->at = s->at;
+	/* Another thread overwrote its value, so its last write cannot begin a WRW any more. */
+	if (local->last_remote_write)
+		local->last_write = 0;
+	local->last_remote_write = 0;
+	if (local->write) {
+		local->last_write = s->site;
+		local->last_write_at = s->at;
+		local->first_remote = 0;
 	}
 }
 
-static void met(struct own *p, const struct learn_step *r)
+static void note_remote(struct local *p, const struct learn_step *r)
 {
-	if (!p->first) {
-		p->first = r->site;
-		p->first_reads = r->op == IROOT_OP_READ;
-		p->first_thread = r->thread;
-		p->first_at = r->at;
+	if (!p->first_remote) {
+		p->first_remote = r->site;
+		p->first_remote_reads = r->op == IROOT_OP_READ;
+		p->first_remote_thread = r->thread;
+		p->first_remote_at = r->at;
 	}
 	if (r->op == IROOT_OP_WRITE) {
 		if (!p->write)
-			p->wrote = 0;
-		p->last = r->site;
-		p->last_thread = r->thread;
-		p->last_at = r->at;
+			p->last_write = 0;
+		p->last_remote_write = r->site;
+		p->last_remote_thread = r->thread;
+		p->last_remote_at = r->at;
 	}
 }
 
 static void access_cell(struct avio *a, uint64_t cell, const struct learn_step *s)
 {
 	struct cell *c = cells_get(&a->cells, cell);
-	struct own *own = NULL;
+	struct local *local = NULL;
 	uint64_t base = cell * a->cells.granularity;
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->owns[i].thread != s->thread)
-			met(&c->owns[i], s);
+		if (c->locals[i].thread != s->thread)
+			note_remote(&c->locals[i], s);
 		else
-			own = &c->owns[i];
-	if (own) {
-		judge(a, own, s, s->addr > base ? s->addr : base);
+			local = &c->locals[i];
+	if (local) {
+		judge(a, local, s, s->addr > base ? s->addr : base);
 	} else {
-		c->owns = xgrow(c->owns, c->count, &c->capacity, sizeof(*c->owns));
-		own = &c->owns[c->count++];
-		*own = (struct own){ 0 };
+		c->locals = xgrow(c->locals, c->count, &c->capacity, sizeof(*c->locals));
+		local = &c->locals[c->count++];
+		*local = (struct local){ 0 };
 	}
-	go_on(own, s);
+	note_local(local, s);
 }
 
 void avio_step(struct avio *a, const struct learn_step *s)

@@ -5,37 +5,45 @@
 
 #include "base/mem.h"
 
-#define CELL_MOST 256u			/* different accesses, or pairs, of a cell */
-#define CLOCK_BYTES (256u << 20)	/* for clocks of first accesses */
+/* different accesses per cell, and pairs per cell: bounds time and memory */
+#define CELL_MOST 256u
+#define CLOCK_BYTES (256u << 20)	/* memory for copies of vector clocks */
 
-/* The last one of a thread at a site: who is after it is after all of them. */
+/*
+ * The last access of a thread at a site. An access that is ordered after it is ordered after all
+ * earlier ones.
+ */
 struct visit {
 	uint32_t thread, site;
-	uint32_t locks;		/* that it held each time */
+	uint32_t locks;		/* held at all of its accesses */
 	bool write;
 	uint64_t epoch;
 };
 
 struct pair {
 	uint32_t thread, p, i;
-	uint32_t number;	/* in apart.pairs */
+	uint32_t number;	/* index in breakable.pairs */
 	uint32_t locks;		/* held from p to i, each time */
 	bool p_write, i_write;
-	bool near;		/* no more than locks in between */
+	bool adjacent;		/* at most locks lie between p and i */
 	uint64_t epoch;		/* of the last i */
 };
 
-struct own {
+struct last_access {
 	uint32_t site;		/* 0: none */
-	uint32_t clock;		/* number in clocks; 0: not known, nothing is before it */
+	/* index in breakable.clocks; 0: not known, so no access counts as ordered before it */
+	uint32_t clock;
 	bool write;
-	uint64_t index;		/* of its event */
+	uint64_t index;		/* number of the event in its thread */
 };
 
-/* A thread's last access, and its last write, which WRW is about (learn/fold/avio.h). */
-struct owner {
+/*
+ * A thread's last access to the cell, and its last write, where a WRW begins
+ * (learn/fold/avio.h).
+ */
+struct own_accesses {
 	uint32_t thread;
-	struct own last, wrote;
+	struct last_access last, wrote;
 };
 
 struct cell {
@@ -43,18 +51,19 @@ struct cell {
 	size_t count, capacity;
 	struct pair *pairs;
 	size_t pair_count, pair_capacity;
-	struct owner *owners;
-	size_t owner_count, owner_capacity;
-	bool full;		/* some were not remembered */
+	struct own_accesses *owns;
+	size_t own_count, own_capacity;
+	bool full;		/* some accesses or pairs were dropped */
 };
 
-/* What a thread's accesses have in common until it synchronises. */
+/* What a thread's accesses share until it synchronises. */
 struct thread {
 	uint32_t clock;
-	uint32_t lockset, locks;	/* as the view has it, and by the locks alone */
+	/* the lockset of the view; the same locks without the times at which they were taken */
+	uint32_t lockset, locks;
 };
 
-struct apart {
+struct breakable {
 	struct cells cells;
 	struct locks *locks;
 	struct thread *threads;
@@ -62,10 +71,10 @@ struct apart {
 	struct vclock *clocks;
 	size_t clock_count, clock_capacity, clock_bytes;
 	struct learn_pairs pairs, between, breakable, visits;
-	struct map numbers;	/* of pairs: p << 32 | i to the place in the list, plus 1 */
-	struct learn_pairs near;	/* of these, those without more than locks in between */
-	struct learn_pairs meets;	/* (r, number of a pair): r may come between */
-	uint8_t *writes;	/* by site */
+	struct map numbers;	/* p << 32 | i to index in `pairs`, plus 1 */
+	struct learn_pairs adjacent;	/* of `pairs`, those with at most locks in between */
+	struct learn_pairs candidates;	/* (r, index in `pairs`): r may come between */
+	uint8_t *writes;	/* by site: does it write? */
 	size_t site_count;
 };
 
@@ -75,12 +84,12 @@ static void clear(void *item)
 
 	free(c->visits);
 	free(c->pairs);
-	free(c->owners);
+	free(c->owns);
 }
 
-struct apart *apart_new(unsigned granularity, struct locks *locks)
+struct breakable *breakable_new(unsigned granularity, struct locks *locks)
 {
-	struct apart *a = xcalloc(1, sizeof(*a));
+	struct breakable *a = xcalloc(1, sizeof(*a));
 
 	a->locks = locks;
 	cells_init(&a->cells, granularity, sizeof(struct cell));
@@ -89,7 +98,7 @@ struct apart *apart_new(unsigned granularity, struct locks *locks)
 	return a;
 }
 
-void apart_free(struct apart *a)
+void breakable_free(struct breakable *a)
 {
 	if (!a)
 		return;
@@ -102,8 +111,8 @@ void apart_free(struct apart *a)
 	learn_pairs_free(&a->between);
 	learn_pairs_free(&a->breakable);
 	learn_pairs_free(&a->visits);
-	learn_pairs_free(&a->near);
-	learn_pairs_free(&a->meets);
+	learn_pairs_free(&a->adjacent);
+	learn_pairs_free(&a->candidates);
 	map_free(&a->numbers);
 	free(a->writes);
 	free(a);
@@ -114,7 +123,7 @@ static bool same_clock(const struct vclock *a, const struct vclock *b)
 	return a->count == b->count && memcmp(a->at, b->at, a->count * sizeof(*a->at)) == 0;
 }
 
-static uint32_t clock_of(struct apart *a, const struct thread *t, const struct vclock *now)
+static uint32_t clock_of(struct breakable *a, const struct thread *t, const struct vclock *now)
 {
 	if (t->clock && same_clock(&a->clocks[t->clock], now))
 		return t->clock;
@@ -127,8 +136,8 @@ static uint32_t clock_of(struct apart *a, const struct thread *t, const struct v
 	return (uint32_t)a->clock_count++;
 }
 
-/* The locks of the view that were taken before the thread's event `index`, without their history. */
-static uint32_t locks_since(struct apart *a, const struct view *view, uint64_t index)
+/* The locks of the view that were taken before the thread's event `index`, without times. */
+static uint32_t locks_since(struct breakable *a, const struct view *view, uint64_t index)
 {
 	uint32_t set = LOCKS_NONE;
 
@@ -142,7 +151,7 @@ static uint32_t locks_since(struct apart *a, const struct view *view, uint64_t i
 	return set;
 }
 
-static struct thread *thread_at(struct apart *a, const struct view *view)
+static struct thread *thread_at(struct breakable *a, const struct view *view)
 {
 	struct thread *t;
 
@@ -156,34 +165,35 @@ static struct thread *thread_at(struct apart *a, const struct view *view)
 	return t;
 }
 
-static void may_break(struct apart *a, const struct pair *pair, uint32_t r, bool write)
+static void add_breaker(struct breakable *a, const struct pair *pair, uint32_t r, bool write)
 {
 	bool both = pair->p_write && pair->i_write;
 
-	learn_pairs_add(&a->meets, r, pair->number);
+	learn_pairs_add(&a->candidates, r, pair->number);
 	if (!write && !pair->p_write && !pair->i_write)
 		return;
 	learn_pairs_add(&a->between, r, pair->i);
 	if (both != write)
 		learn_pairs_add(&a->breakable, pair->p, pair->i);
-	if (pair->near && pair->p != pair->i && (write ? !both : pair->i_write))
+	if (pair->adjacent && pair->p != pair->i && (write ? !both : pair->i_write))
 		learn_pairs_add(&a->visits, pair->p, r);
 }
 
-/* A new pair meets what others did before. */
-static void pair_meets(struct apart *a, struct cell *c, const struct pair *pair, const struct own *p)
+/* Compares a new pair with earlier accesses of other threads. */
+static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair,
+				const struct last_access *p)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		const struct visit *r = &c->visits[i];
 
 		if (r->thread != pair->thread && !vclock_saw(&a->clocks[p->clock], r->thread, r->epoch) &&
 		    !locks_exclude(a->locks, pair->locks, r->locks))
-			may_break(a, pair, r->site, r->write);
+			add_breaker(a, pair, r->site, r->write);
 	}
 }
 
-/* Those in both; as a read lock if one of them has it so. */
-static uint32_t common(struct apart *a, uint32_t x, uint32_t y)
+/* The locks in both sets; read locks if either set has them as such. */
+static uint32_t common(struct breakable *a, uint32_t x, uint32_t y)
 {
 	uint32_t set = LOCKS_NONE;
 
@@ -203,13 +213,13 @@ static uint32_t common(struct apart *a, uint32_t x, uint32_t y)
 	return set;
 }
 
-static void remember_pair(struct apart *a, struct cell *c, const struct pair *pair)
+static void remember_pair(struct breakable *a, struct cell *c, const struct pair *pair)
 {
 	for (size_t i = 0; i < c->pair_count; i++) {
 		struct pair *old = &c->pairs[i];
 
 		if (old->thread == pair->thread && old->p == pair->p && old->i == pair->i &&
-		    old->near == pair->near) {
+		    old->adjacent == pair->adjacent) {
 			old->locks = common(a, old->locks, pair->locks);
 			old->epoch = pair->epoch;
 			return;
@@ -223,7 +233,7 @@ static void remember_pair(struct apart *a, struct cell *c, const struct pair *pa
 	c->pairs[c->pair_count++] = *pair;
 }
 
-static void remember_visit(struct apart *a, struct cell *c, const struct visit *now)
+static void remember_visit(struct breakable *a, struct cell *c, const struct visit *now)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		struct visit *old = &c->visits[i];
@@ -242,17 +252,17 @@ static void remember_visit(struct apart *a, struct cell *c, const struct visit *
 	c->visits[c->count++] = *now;
 }
 
-static struct owner *owner_of(struct cell *c, uint32_t thread)
+static struct own_accesses *accesses_of(struct cell *c, uint32_t thread)
 {
-	for (size_t i = 0; i < c->owner_count; i++)
-		if (c->owners[i].thread == thread)
-			return &c->owners[i];
-	c->owners = xgrow(c->owners, c->owner_count, &c->owner_capacity, sizeof(*c->owners));
-	c->owners[c->owner_count] = (struct owner){ .thread = thread };
-	return &c->owners[c->owner_count++];
+	for (size_t i = 0; i < c->own_count; i++)
+		if (c->owns[i].thread == thread)
+			return &c->owns[i];
+	c->owns = xgrow(c->owns, c->own_count, &c->own_capacity, sizeof(*c->owns));
+	c->owns[c->own_count] = (struct own_accesses){ .thread = thread };
+	return &c->owns[c->own_count++];
 }
 
-static uint32_t number_of(struct apart *a, const struct pair *pair)
+static uint32_t number_of(struct breakable *a, const struct pair *pair)
 {
 	bool added;
 	uint64_t *number = map_put(&a->numbers, (uint64_t)pair->p << 32 | pair->i, &added);
@@ -264,54 +274,55 @@ static uint32_t number_of(struct apart *a, const struct pair *pair)
 	return (uint32_t)*number - 1;
 }
 
-static void add_pair(struct apart *a, struct cell *c, const struct own *p, const struct visit *now,
-		     const struct view *view, bool near)
+static void add_pair(struct breakable *a, struct cell *c, const struct last_access *p,
+		     const struct visit *now, const struct view *view, bool adjacent)
 {
 	struct pair pair = { .thread = now->thread, .p = p->site, .i = now->site,
 			     .locks = locks_since(a, view, p->index), .p_write = p->write,
-			     .i_write = now->write, .near = near, .epoch = now->epoch };
+			     .i_write = now->write, .adjacent = adjacent, .epoch = now->epoch };
 
 	pair.number = number_of(a, &pair);
-	pair_meets(a, c, &pair, p);
+	pair_against_visits(a, c, &pair, p);
 	if (c->full)
 		learn_pairs_add(&a->breakable, pair.p, pair.i);
 	remember_pair(a, c, &pair);
 }
 
-static void access_cell(struct apart *a, struct cell *c, const struct visit *now, const struct view *view,
-			uint32_t clock)
+static void access_cell(struct breakable *a, struct cell *c, const struct visit *now,
+			const struct view *view, uint32_t clock)
 {
-	struct owner *owner = owner_of(c, now->thread);
-	bool near = clock && owner->last.clock == clock;
+	struct own_accesses *own = accesses_of(c, now->thread);
+	bool adjacent = clock && own->last.clock == clock;
 
 	for (size_t i = 0; i < c->pair_count; i++) {
 		const struct pair *pair = &c->pairs[i];
 
 		if (pair->thread != now->thread && !vclock_saw(view->strong, pair->thread, pair->epoch) &&
 		    !locks_exclude(a->locks, pair->locks, now->locks))
-			may_break(a, pair, now->site, now->write);
+			add_breaker(a, pair, now->site, now->write);
 	}
 	a->writes = xreach(a->writes, now->site, &a->site_count, sizeof(*a->writes));
 	a->writes[now->site] = now->write;
-	if (owner->last.site && near)
-		learn_pairs_add(&a->near, owner->last.site, now->site);
-	if (owner->last.site)
-		add_pair(a, c, &owner->last, now, view, near);
+	if (own->last.site && adjacent)
+		learn_pairs_add(&a->adjacent, own->last.site, now->site);
+	if (own->last.site)
+		add_pair(a, c, &own->last, now, view, adjacent);
 	/*
-	 * With locks of its own, two writes far apart are taken for one matter only if one of these
-	 * is held all the time: else each update of a variable would be watched together with the next.
+	 * If the write holds locks, a WRW pair counts only if one of these is held all the time.
+	 * Otherwise each update of a variable under a lock would be watched together with the
+	 * next update.
 	 */
-	if (now->write && owner->wrote.site && !owner->last.write &&
-	    (now->locks == LOCKS_NONE || locks_since(a, view, owner->wrote.index) != LOCKS_NONE))
-		add_pair(a, c, &owner->wrote, now, view, false);
+	if (now->write && own->wrote.site && !own->last.write &&
+	    (now->locks == LOCKS_NONE || locks_since(a, view, own->wrote.index) != LOCKS_NONE))
+		add_pair(a, c, &own->wrote, now, view, false);
 	remember_visit(a, c, now);
-	owner->last = (struct own){ .site = now->site, .clock = clock, .write = now->write,
+	own->last = (struct last_access){ .site = now->site, .clock = clock, .write = now->write,
 				    .index = view->index };
 	if (now->write)
-		owner->wrote = owner->last;
+		own->wrote = own->last;
 }
 
-void apart_step(struct apart *a, const struct learn_step *s, const struct view *view)
+void breakable_step(struct breakable *a, const struct learn_step *s, const struct view *view)
 {
 	const struct thread *t;
 	struct visit now;
@@ -327,46 +338,47 @@ void apart_step(struct apart *a, const struct learn_step *s, const struct view *
 		access_cell(a, cells_get(&a->cells, i), &now, view, t->clock);
 }
 
-void apart_finish(struct apart *a)
+void breakable_finish(struct breakable *a)
 {
 	uint32_t *first = xcalloc(a->site_count + 1, sizeof(*first));
-	uint32_t *next = xcalloc(a->near.count + 1, sizeof(*next));
+	uint32_t *next = xcalloc(a->adjacent.count + 1, sizeof(*next));
 
-	for (uint32_t i = 0; i < a->near.count; i++) {
-		next[i + 1] = first[a->near.items[i].first];
-		first[a->near.items[i].first] = i + 1;
+	for (uint32_t i = 0; i < a->adjacent.count; i++) {
+		next[i + 1] = first[a->adjacent.items[i].first];
+		first[a->adjacent.items[i].first] = i + 1;
 	}
-	/* The list grows by what follows. */
-	for (size_t i = 0; i < a->meets.count; i++) {
-		struct learn_pair meet = a->meets.items[i];
-		const struct learn_pair *pair = &a->pairs.items[meet.second];
-		struct pair p = { .p = pair->first, .i = pair->second, .number = meet.second,
+	/* The loop appends to this list: an access that follows a candidate is a candidate, too. */
+	for (size_t i = 0; i < a->candidates.count; i++) {
+		struct learn_pair candidate = a->candidates.items[i];
+		const struct learn_pair *pair = &a->pairs.items[candidate.second];
+		struct pair p = { .p = pair->first, .i = pair->second, .number = candidate.second,
 				  .p_write = a->writes[pair->first], .i_write = a->writes[pair->second] };
 
-		may_break(a, &p, meet.first, a->writes[meet.first]);
-		for (uint32_t n = first[meet.first]; n; n = next[n])
-			learn_pairs_add(&a->meets, a->near.items[n - 1].second, meet.second);
+		add_breaker(a, &p, candidate.first, a->writes[candidate.first]);
+		for (uint32_t n = first[candidate.first]; n; n = next[n])
+			learn_pairs_add(&a->candidates, a->adjacent.items[n - 1].second,
+					candidate.second);
 	}
 	free(first);
 	free(next);
 }
 
-const struct learn_pairs *apart_pairs(const struct apart *a)
+const struct learn_pairs *breakable_local_pairs(const struct breakable *a)
 {
 	return &a->pairs;
 }
 
-const struct learn_pairs *apart_between(const struct apart *a)
+const struct learn_pairs *breakable_between(const struct breakable *a)
 {
 	return &a->between;
 }
 
-const struct learn_pairs *apart_visits(const struct apart *a)
+const struct learn_pairs *breakable_visits(const struct breakable *a)
 {
 	return &a->visits;
 }
 
-const struct learn_pairs *apart_breakable(const struct apart *a)
+const struct learn_pairs *breakable_pairs(const struct breakable *a)
 {
 	return &a->breakable;
 }

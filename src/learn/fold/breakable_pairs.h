@@ -1,16 +1,17 @@
 /*
- * Which pairs of accesses other threads can break apart at all: what snarl check has to watch.
+ * Breakable pairs: accesses of a thread that another thread could come between in some run. `snarl
+ * check` has to watch them.
  *
- * p and then i are accesses of a thread to the same memory with none of its own in between.
- * Another thread's r may come between them in some run if r is not before p, nor after i, by
- * creation, join, barriers, conditions, semaphores; and if no lock is held from p to i that r
- * holds as well. Of locks nothing else is asked: their order may be another one the next time.
+ * A local pair (p, i) is two accesses of a thread to the same memory, with none of its own in
+ * between. Another thread's r can come between them unless creation, join, barriers, conditions or
+ * semaphores order r before p or after i, or the thread holds a lock from p to i that r holds, too.
+ * The order in which locks were taken does not matter: it may differ in the next run.
  *
- * A thread that comes in between may go on as others do from there, though in this run it did
- * not: who finds a pointer set will clear it. So what follows r in any thread, with no more
- * than locks in the way, may come between as well (apart_finish).
+ * If r comes in between, its thread may take another path than in this run: one that finds a
+ * pointer set will clear it. So each access that some thread does right after r, with at most locks
+ * in between, can come between, too (breakable_finish()).
  *
- * Where too much would have to be remembered, r is taken to be able.
+ * Beyond fixed limits per cell, pairs count as breakable without a look.
  */
 #ifndef LEARN_FOLD_BREAKABLE_PAIRS_H
 #define LEARN_FOLD_BREAKABLE_PAIRS_H
@@ -18,31 +19,31 @@
 #include "analyze/analysis.h"
 #include "learn/fold/fold_common.h"
 
-struct apart;
+struct breakable;
 
-/* `locks` of the views to come. */
-struct apart *apart_new(unsigned granularity, struct locks *locks);
-void apart_free(struct apart *a);
+/* `locks`: those of the views to come. */
+struct breakable *breakable_new(unsigned granularity, struct locks *locks);
+void breakable_free(struct breakable *a);
 
-/* Accesses and memory that begins anew; `view` is that of the step's event. */
-void apart_step(struct apart *a, const struct learn_step *s, const struct view *view);
+/* Takes accesses and IROOT_OP_FRESH; `view` is the view of the step's event. */
+void breakable_step(struct breakable *a, const struct learn_step *s, const struct view *view);
 
-/* All steps were there; once. */
-void apart_finish(struct apart *a);
+/* Call it once, after all steps. */
+void breakable_finish(struct breakable *a);
 
-/* Pairs (p, i) there were. */
-const struct learn_pairs *apart_pairs(const struct apart *a);
+/* (p, i): all local pairs. */
+const struct learn_pairs *breakable_local_pairs(const struct breakable *a);
 
-/* (r, i): r may come between i and one of its p, and writes, or one of these does. */
-const struct learn_pairs *apart_between(const struct apart *a);
+/* (r, i): r may come between i and one of its p, and one of the three is a write. */
+const struct learn_pairs *breakable_between(const struct breakable *a);
 
 /*
- * (p, r): r may come between p and an i that has no more than locks before it, and it matters: r changes what the
- * two should find, or leave, alike; or it reads what is about to change.
+ * Possible visits (p, r): r may come after p and before an i that follows p with at most locks in
+ * between. Only if r matters: it writes, unless p and i both do; or it reads, and i writes.
  */
-const struct learn_pairs *apart_visits(const struct apart *a);
+const struct learn_pairs *breakable_visits(const struct breakable *a);
 
-/* (p, i) that some r may break apart unserializably (learn/fold/avio.h). */
-const struct learn_pairs *apart_breakable(const struct apart *a);
+/* Local pairs (p, i) that some r may break unserializably (learn/fold/avio.h). */
+const struct learn_pairs *breakable_pairs(const struct breakable *a);
 
 #endif

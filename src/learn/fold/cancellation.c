@@ -6,24 +6,24 @@
 #include "base/mem.h"
 
 struct thread {
-	uint32_t by;		/* the site that cancelled it, or 0 */
-	bool left;		/* … the call it was in, and ends */
+	uint32_t by;		/* site that cancelled the thread, or 0 */
+	bool left;		/* the thread left a blocking call because of that */
 	bool went_on;
-	unsigned held;		/* locks */
+	unsigned held;		/* number of locks it holds */
 };
 
-struct cancels {
+struct cancellation {
 	struct thread *threads;
 	size_t count;
 	struct learn_pairs went_on, rested;
 };
 
-struct cancels *cancels_new(void)
+struct cancellation *cancellation_new(void)
 {
-	return xcalloc(1, sizeof(struct cancels));
+	return xcalloc(1, sizeof(struct cancellation));
 }
 
-void cancels_free(struct cancels *c)
+void cancellation_free(struct cancellation *c)
 {
 	if (!c)
 		return;
@@ -41,7 +41,10 @@ static void hold(struct thread *t, const struct learn_step *s)
 		t->held--;
 }
 
-/* Not what libraries do to unwind it, and to end; nor who only gives back what it held. */
+/*
+ * Accesses and acquisitions count. Releases do not: clean-up handlers and the end of the thread
+ * make them, too.
+ */
 static bool goes_on(const struct learn_step *s)
 {
 	return s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE || s->op == IROOT_OP_ACQUIRE ||
@@ -53,8 +56,8 @@ static bool leaves(const struct event *ev)
 	return ev->kind == TRACE_CALL_LEAVE ? ev->detail & TRACE_CALL_UNWOUND : ev->result == ECANCELED;
 }
 
-void cancels_event(struct cancels *c, const struct event *ev, const struct learn_step *steps, unsigned count,
-		   uint32_t site)
+void cancellation_event(struct cancellation *c, const struct event *ev,
+			const struct learn_step *steps, unsigned count, uint32_t site)
 {
 	uint64_t most = ev->kind == TRACE_THREAD_CANCEL && ev->arg > ev->thread ? ev->arg : ev->thread;
 	struct thread *t;
@@ -68,14 +71,15 @@ void cancels_event(struct cancels *c, const struct event *ev, const struct learn
 		hold(t, &steps[i]);
 		t->went_on |= t->by && !t->left && goes_on(&steps[i]);
 	}
-	/* With a lock held that was luck, if it went well. */
+	/* A thread that ends with a lock held may have done no harm by luck: it does not count. */
 	if (ev->kind == TRACE_THREAD_EXIT && t->by && !t->held)
 		learn_pairs_add(t->went_on ? &c->went_on : &c->rested, t->by, t->by);
 	if (ev->kind == TRACE_THREAD_CANCEL && ev->arg && ev->arg != ev->thread && !c->threads[ev->arg].by)
 		c->threads[ev->arg].by = site;
 }
 
-void cancels_take(const struct cancels *c, struct learn_pairs *first, struct learn_pairs *after)
+void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first,
+			 struct learn_pairs *after)
 {
 	for (size_t i = 0; i < c->went_on.count; i++)
 		learn_pairs_add(first, c->went_on.items[i].first, c->went_on.items[i].first);

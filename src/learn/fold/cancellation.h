@@ -1,7 +1,8 @@
 /*
- * What threads do that are cancelled: nothing, if they rest in a call that may be left, or are about to; or they go
- * on to where they next look. A guard may put a cancellation off until its thread rests, if that was always so: else it may end
- * with a lock held.
+ * What cancelled threads do after pthread_cancel(). A thread in a blocking call leaves the call and
+ * ends. Any other thread goes on to its next cancellation point, and may end while it holds a lock.
+ * If all cancelled threads of passing runs were in a call, guard delays a cancellation until that
+ * is true.
  */
 #ifndef LEARN_FOLD_CANCELLATION_H
 #define LEARN_FOLD_CANCELLATION_H
@@ -9,16 +10,20 @@
 #include "learn/fold/fold_common.h"
 #include "trace/read/reader.h"
 
-struct cancels;
+struct cancellation;
 
-struct cancels *cancels_new(void);
-void cancels_free(struct cancels *c);
+struct cancellation *cancellation_new(void);
+void cancellation_free(struct cancellation *c);
 
-/* Every event, its steps, and if it cancels its site. */
-void cancels_event(struct cancels *c, const struct event *ev, const struct learn_step *steps, unsigned count,
-		   uint32_t site);
+/* Takes every event with its steps. `site`: of an event that cancels a thread. */
+void cancellation_event(struct cancellation *c, const struct event *ev,
+			const struct learn_step *steps, unsigned count, uint32_t site);
 
-/* Adds (C, C) for each place that cancels: to `first` if its thread went on, to `after` if it rested. */
-void cancels_take(const struct cancels *c, struct learn_pairs *first, struct learn_pairs *after);
+/*
+ * Adds (C, C) for each site C that cancels threads: to `first` if the thread went on, to `after`
+ * if it only left its call.
+ */
+void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first,
+			 struct learn_pairs *after);
 
 #endif

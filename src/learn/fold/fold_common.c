@@ -91,7 +91,8 @@ void cells_forget(struct cells *c, uint64_t addr, uint64_t size, void (*clear)(v
 	if (!size)
 		return;
 	last = cells_last(c, addr, size > UINT64_MAX - addr ? UINT64_MAX - addr : size);
-	granules_each(&c->at, first * GRANULE_BYTES, (last - first + 1) * GRANULE_BYTES, forget, &f);
+	granules_each(&c->at, first * GRANULE_BYTES, (last - first + 1) * GRANULE_BYTES, forget,
+		      &f);
 }
 
 void learn_pairs_add(struct learn_pairs *p, uint32_t first, uint32_t second)

@@ -1,7 +1,4 @@
-/*
- * What the folds of this folder have in common: places of one run, its steps, and memory cut
- * into cells.
- */
+/* What the folds share: the sites of one run, steps, and memory divided into cells. */
 #ifndef LEARN_FOLD_FOLD_COMMON_H
 #define LEARN_FOLD_FOLD_COMMON_H
 
@@ -12,13 +9,13 @@
 #include "base/map.h"
 #include "coverage/fold/iroot_fold.h"
 
-/* LEARN_LOCK takes a mutex, LEARN_CANCEL cancels a thread. */
+/* How a site accesses memory. LEARN_LOCK takes a mutex, LEARN_CANCEL cancels a thread. */
 enum learn_access { LEARN_READ, LEARN_WRITE, LEARN_FUNCTION, LEARN_LOCK, LEARN_CANCEL };
 
 /* "read", "write", "function", "lock", "cancel" */
 const char *learn_access_name(enum learn_access access);
 
-/* Numbers of sites are places in this list; 0 is none. All zero is empty. */
+/* A site's number is its index in this list; 0 means none. All zero is an empty list. */
 struct learn_site {
 	uint64_t pc;
 	enum learn_access access;
@@ -28,7 +25,7 @@ struct learn_sites {
 	struct learn_site *items;
 	size_t count, capacity;
 	struct map at;
-	uint32_t recent[1024];	/* by hash of the pc: where to look first */
+	uint32_t recent[1024];	/* cache, by hash of the pc */
 };
 
 uint32_t learn_sites_number(struct learn_sites *s, uint64_t pc, enum learn_access access);
@@ -38,12 +35,12 @@ struct learn_step {
 	uint32_t thread;
 	uint32_t op;		/* enum iroot_op */
 	uint64_t addr, size;
-	uint32_t site;		/* of accesses and of what takes a mutex, else 0 */
-	uint64_t at;		/* place in the order of all: ascending */
-	uint64_t pc;		/* of the event; 0: unknown */
+	uint32_t site;		/* of accesses and of steps that take a mutex, else 0 */
+	uint64_t at;		/* number of the event in the trace's order */
+	uint64_t pc;		/* of the event; 0: not known */
 };
 
-/* An item of `size` bytes for each `granularity` bytes of memory that were ever asked for. */
+/* An item of `size` bytes for each cell, `granularity` bytes of memory, that was asked for. */
 struct cells {
 	struct granules at;
 	unsigned granularity;
@@ -52,16 +49,16 @@ struct cells {
 	size_t count, capacity;
 };
 
-#define LEARN_GRANULARITY 8u	/* as the runtime watches */
+#define LEARN_GRANULARITY 8u	/* bytes; the default of check and guard */
 
 void cells_init(struct cells *c, unsigned granularity, size_t size);
-/* `clear`: frees what an item owns; may be NULL. */
+/* `clear` frees what an item owns; may be NULL. */
 void cells_free(struct cells *c, void (*clear)(void *item));
 
-/* Zero at first. Good until the next call. `cell`: an address / granularity. */
+/* The item of a cell (address / granularity), all zero at first. Valid until the next call. */
 void *cells_get(struct cells *c, uint64_t cell);
 
-/* Memory begins anew: its items are cleared, then zero. */
+/* Memory was allocated or freed: clears its items. */
 void cells_forget(struct cells *c, uint64_t addr, uint64_t size, void (*clear)(void *item));
 
 static inline uint64_t cells_first(const struct cells *c, uint64_t addr)
@@ -74,7 +71,7 @@ static inline uint64_t cells_last(const struct cells *c, uint64_t addr, uint64_t
 	return (addr + (size ? size - 1 : 0)) / c->granularity;
 }
 
-/* Pairs of sites, each once, in the order in which they were added. All zero is empty. */
+/* A list of pairs of sites without duplicates, in the order of insertion. All zero is empty. */
 struct learn_pair {
 	uint32_t first, second;
 };

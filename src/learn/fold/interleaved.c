@@ -4,55 +4,56 @@
 
 #include "base/mem.h"
 
-#define VISITORS 16u	/* of two accesses; more are not remembered, as if they had not come */
+#define VISITORS 16u	/* per pair; further ones are dropped, as if they had not come */
 
-/* A thread's last access, and who came since. */
-struct own {
-	uint32_t thread, site;	/* site 0: not known where */
-	uint32_t rests;		/* of the thread until then */
+/* A thread's last access, and the sites of other threads that came since. */
+struct last_access {
+	uint32_t thread, site;	/* site 0: not known */
+	/* number of blocking calls of the thread before the access */
+	uint32_t blocked_calls;
 	uint32_t count;
 	uint32_t visitors[VISITORS];
 };
 
 struct cell {
-	struct own *owns;
+	struct last_access *accesses;
 	size_t count, capacity;
 };
 
-struct inside {
+struct interleaved {
 	struct cells memory, locks;
-	uint32_t *rests;	/* by thread */
+	uint32_t *blocked_calls;	/* by thread: number of blocking calls so far */
 	size_t thread_count;
-	struct learn_pairs near, pairs;
+	struct learn_pairs unblocked, visits;
 };
 
 static void clear(void *item)
 {
-	free(((struct cell *)item)->owns);
+	free(((struct cell *)item)->accesses);
 }
 
-struct inside *inside_new(unsigned granularity)
+struct interleaved *interleaved_new(unsigned granularity)
 {
-	struct inside *in = xcalloc(1, sizeof(*in));
+	struct interleaved *in = xcalloc(1, sizeof(*in));
 
 	cells_init(&in->memory, granularity, sizeof(struct cell));
 	cells_init(&in->locks, LEARN_GRANULARITY, sizeof(struct cell));
 	return in;
 }
 
-void inside_free(struct inside *in)
+void interleaved_free(struct interleaved *in)
 {
 	if (!in)
 		return;
 	cells_free(&in->memory, clear);
 	cells_free(&in->locks, clear);
-	free(in->rests);
-	learn_pairs_free(&in->near);
-	learn_pairs_free(&in->pairs);
+	free(in->blocked_calls);
+	learn_pairs_free(&in->unblocked);
+	learn_pairs_free(&in->visits);
 	free(in);
 }
 
-static void visit(struct own *o, uint32_t site)
+static void visit(struct last_access *o, uint32_t site)
 {
 	for (uint32_t i = 0; i < o->count; i++)
 		if (o->visitors[i] == site)
@@ -61,35 +62,35 @@ static void visit(struct own *o, uint32_t site)
 		o->visitors[o->count++] = site;
 }
 
-static void came_back(struct inside *in, const struct own *o, uint32_t site)
+static void close_pair(struct interleaved *in, const struct last_access *o, uint32_t site)
 {
-	learn_pairs_add(&in->near, o->site, site);
+	learn_pairs_add(&in->unblocked, o->site, site);
 	for (uint32_t i = 0; i < o->count; i++)
-		learn_pairs_add(&in->pairs, o->site, o->visitors[i]);
+		learn_pairs_add(&in->visits, o->site, o->visitors[i]);
 }
 
-static void step(struct inside *in, struct cell *c, const struct learn_step *s)
+static void step(struct interleaved *in, struct cell *c, const struct learn_step *s)
 {
-	struct own *mine = NULL;
+	struct last_access *own = NULL;
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->owns[i].thread == s->thread)
-			mine = &c->owns[i];
+		if (c->accesses[i].thread == s->thread)
+			own = &c->accesses[i];
 		else if (s->site)
-			visit(&c->owns[i], s->site);
-	if (!mine) {
-		c->owns = xgrow(c->owns, c->count, &c->capacity, sizeof(*c->owns));
-		mine = &c->owns[c->count++];
-	} else if (mine->site && s->site && mine->rests == in->rests[s->thread]) {
-		came_back(in, mine, s->site);
+			visit(&c->accesses[i], s->site);
+	if (!own) {
+		c->accesses = xgrow(c->accesses, c->count, &c->capacity, sizeof(*c->accesses));
+		own = &c->accesses[c->count++];
+	} else if (own->site && s->site && own->blocked_calls == in->blocked_calls[s->thread]) {
+		close_pair(in, own, s->site);
 	}
-	mine->thread = s->thread;
-	mine->site = s->site;
-	mine->rests = in->rests[s->thread];
-	mine->count = 0;
+	own->thread = s->thread;
+	own->site = s->site;
+	own->blocked_calls = in->blocked_calls[s->thread];
+	own->count = 0;
 }
 
-void inside_step(struct inside *in, const struct learn_step *s)
+void interleaved_step(struct interleaved *in, const struct learn_step *s)
 {
 	bool lock = s->op == IROOT_OP_ACQUIRE, access = s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
 	struct cells *cells = lock ? &in->locks : &in->memory;
@@ -100,23 +101,25 @@ void inside_step(struct inside *in, const struct learn_step *s)
 	}
 	if (!lock && !(access && s->size))
 		return;
-	in->rests = xreach(in->rests, s->thread, &in->thread_count, sizeof(*in->rests));
+	in->blocked_calls =
+		xreach(in->blocked_calls, s->thread, &in->thread_count, sizeof(*in->blocked_calls));
 	for (uint64_t i = cells_first(cells, s->addr); i <= cells_last(cells, s->addr, lock ? 1 : s->size); i++)
 		step(in, cells_get(cells, i), s);
 }
 
-void inside_rest(struct inside *in, uint32_t thread)
+void interleaved_blocked(struct interleaved *in, uint32_t thread)
 {
-	in->rests = xreach(in->rests, thread, &in->thread_count, sizeof(*in->rests));
-	in->rests[thread]++;
+	in->blocked_calls =
+		xreach(in->blocked_calls, thread, &in->thread_count, sizeof(*in->blocked_calls));
+	in->blocked_calls[thread]++;
 }
 
-const struct learn_pairs *inside_near(const struct inside *in)
+const struct learn_pairs *interleaved_unblocked(const struct interleaved *in)
 {
-	return &in->near;
+	return &in->unblocked;
 }
 
-const struct learn_pairs *inside_pairs(const struct inside *in)
+const struct learn_pairs *interleaved_visits(const struct interleaved *in)
 {
-	return &in->pairs;
+	return &in->visits;
 }

@@ -1,28 +1,32 @@
 /*
- * Who came in between: two accesses of a thread to the same memory in a row, without a call that may block from one
- * to the other, and another thread's at that time. Likewise two takings of a lock.
+ * Visits: accesses of other threads between two accesses of a thread to the same memory, P and then
+ * I, without a blocking call between the two. Taking a lock twice counts as such a pair, too.
  *
- * Whoever waits for a thread between the two will not wait for long. That is why blocking calls matter: what others do
- * while a thread rests says nothing about what they may do while it works.
+ * A guard that waits between P and I does not wait for long, since the thread does not block there.
+ * Accesses that come while a thread is in a blocking call say nothing about that time, so pairs
+ * with such a call are left out.
  */
 #ifndef LEARN_FOLD_INTERLEAVED_H
 #define LEARN_FOLD_INTERLEAVED_H
 
 #include "learn/fold/fold_common.h"
 
-struct inside;
+struct interleaved;
 
-struct inside *inside_new(unsigned granularity);
-void inside_free(struct inside *in);
+struct interleaved *interleaved_new(unsigned granularity);
+void interleaved_free(struct interleaved *in);
 
-/* Accesses, acquisitions at a known site, and memory that begins anew. */
-void inside_step(struct inside *in, const struct learn_step *s);
+/*
+ * Takes accesses, acquisitions, and IROOT_OP_FRESH. An acquisition with site 0 starts and ends
+ * no pair.
+ */
+void interleaved_step(struct interleaved *in, const struct learn_step *s);
 /* The thread made a call that may block. */
-void inside_rest(struct inside *in, uint32_t thread);
+void interleaved_blocked(struct interleaved *in, uint32_t thread);
 
-/* (P, I) of one thread. */
-const struct learn_pairs *inside_near(const struct inside *in);
-/* (P, R): R came between P and some I. */
-const struct learn_pairs *inside_pairs(const struct inside *in);
+/* All such pairs (P, I). */
+const struct learn_pairs *interleaved_unblocked(const struct interleaved *in);
+/* Visits (P, R): R came between P and some I. */
+const struct learn_pairs *interleaved_visits(const struct interleaved *in);
 
 #endif

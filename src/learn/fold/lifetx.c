@@ -8,40 +8,45 @@
 #include "learn/fold/lifetx_graph.h"
 #include "learn/fold/lifetx_members.h"
 
-/* Something a thread did, of a transaction. */
-struct deed {
+/* An event of a thread, as the start of an edge. */
+struct tx_point {
 	uint32_t thread;
 	struct tx_ref tx;
-	uint64_t at;		/* by the thread's count */
+	uint64_t at;		/* time, by the thread's count */
 };
 
-struct deeds {
-	struct deed *items;	/* the last one of each thread */
+struct tx_points {
+	struct tx_point *items;	/* the last one of each thread */
 	size_t count, capacity;
 };
 
 struct cell {
-	struct deed write;	/* tx.serial 0: none */
-	struct deeds reads;	/* since */
+	struct tx_point write;	/* tx.serial 0: no write yet */
+	struct tx_points reads;	/* since the write */
 };
 
 struct frame {
 	uint32_t function;
-	uint64_t entered;	/* by the thread's count */
-	uint64_t path;		/* of calls, from the thread's beginning */
+	uint64_t entered;	/* time, by the thread's count */
+	uint64_t path;		/* hash of the calls on the stack */
 };
 
 struct thread {
-	bool known;
+	bool seen;
 	struct tx_ref tx;
-	uint64_t count;		/* of what it did */
-	struct frame *frames, *exits;	/* exits: the last that returned, by depth; `entered` says when */
+	uint64_t count;		/* number of its events: the thread's time */
+	/* the call stack; by depth, the last function that returned, and in `entered` when */
+	struct frame *frames, *exits;
 	size_t depth, frame_capacity, exit_count;
-	bool cut_next;		/* before its next access */
-	struct tx_members members;	/* of its transaction */
+	bool cut_next;		/* a cut comes before its next access */
+	struct tx_members members;	/* watched accesses of its transaction */
 	uint64_t accesses;
-	size_t hold, least;	/* depth of all of them; the least since the last one */
-	uint32_t holder;	/* function at that depth */
+	/*
+	 * lowest depth of the call stack during its watched accesses; lowest depth since the
+	 * last one
+	 */
+	size_t base, lowest;
+	uint32_t holder;	/* function at depth `base` */
 };
 
 struct lifetx {
@@ -49,10 +54,10 @@ struct lifetx {
 	struct tx_graph graph;
 	struct thread *threads;
 	size_t thread_count;
-	struct deeds *syncs;
+	struct tx_points *syncs;
 	size_t sync_count, sync_capacity;
-	struct map sync_at;	/* address to number, plus 1 */
-	struct map created;	/* thread to number in syncs, plus 1 */
+	struct map sync_at;	/* address to index in `syncs`, plus 1 */
+	struct map created;	/* thread to index in `syncs`, plus 1 */
 	uint8_t *cuts, *watched;	/* by site */
 	size_t cut_count, watch_count;
 	struct learn_pairs members;
@@ -146,30 +151,33 @@ size_t lifetx_live(const struct lifetx *l)
 	return l->graph.live;
 }
 
-static struct deeds *sync_of(struct lifetx *l, struct map *map, uint64_t key)
+static struct tx_points *sync_of(struct lifetx *l, struct map *map, uint64_t key)
 {
 	uint64_t *number = map_put(map, key, NULL);
 
 	if (!*number) {
 		l->syncs = xgrow(l->syncs, l->sync_count, &l->sync_capacity, sizeof(*l->syncs));
-		l->syncs[l->sync_count] = (struct deeds){ 0 };
+		l->syncs[l->sync_count] = (struct tx_points){ 0 };
 		*number = ++l->sync_count;
 	}
 	return &l->syncs[*number - 1];
 }
 
-static void note(struct deeds *d, const struct deed *deed)
+static void set_point(struct tx_points *d, const struct tx_point *point)
 {
 	for (size_t i = 0; i < d->count; i++)
-		if (d->items[i].thread == deed->thread) {
-			d->items[i] = *deed;
+		if (d->items[i].thread == point->thread) {
+			d->items[i] = *point;
 			return;
 		}
 	d->items = xgrow(d->items, d->count, &d->capacity, sizeof(*d->items));
-	d->items[d->count++] = *deed;
+	d->items[d->count++] = *point;
 }
 
-/* The transaction's watched accesses, if there are some to be kept together. */
+/*
+ * Notes the watched accesses of a transaction, or of an iteration, that ends; one access alone
+ * is no member.
+ */
 static void keep_members(struct lifetx *l, struct thread *t)
 {
 	if (t->accesses >= 2 && t->holder)
@@ -186,12 +194,15 @@ static void split(struct lifetx *l, struct thread *t)
 	uint64_t since;
 
 	keep_members(l, t);
-	t->tx = tx_begin(&l->graph);
-	tx_edge(&l->graph, old, t->count, t->tx, &since);
-	tx_end(&l->graph, old);
+	t->tx = tx_graph_begin(&l->graph);
+	tx_graph_edge(&l->graph, old, t->count, t->tx, &since);
+	tx_graph_end(&l->graph, old);
 }
 
-/* Between what the thread did at `since` and now; `site` 0: no access, so before the next one. */
+/*
+ * Places a cut between the thread's time `since` and now. `site` 0: the event is no access, so
+ * the cut comes before the next one.
+ */
 static void place_cut(struct lifetx *l, struct thread *t, uint64_t since, uint32_t site)
 {
 	for (size_t i = 0; i < t->depth; i++)
@@ -207,21 +218,21 @@ static void place_cut(struct lifetx *l, struct thread *t, uint64_t since, uint32
 		t->cut_next = true;
 }
 
-static void follow(struct lifetx *l, const struct deed *from, uint32_t thread, uint32_t site)
+static void follow(struct lifetx *l, const struct tx_point *from, uint32_t thread, uint32_t site)
 {
 	struct thread *t = &l->threads[thread];
 	uint64_t since;
 
 	if (!from->tx.serial || from->thread == thread)
 		return;
-	if (tx_edge(&l->graph, from->tx, from->at, t->tx, &since))
+	if (tx_graph_edge(&l->graph, from->tx, from->at, t->tx, &since))
 		return;
 	place_cut(l, t, since, site);
 	split(l, t);
-	tx_edge(&l->graph, from->tx, from->at, t->tx, &since);
+	tx_graph_edge(&l->graph, from->tx, from->at, t->tx, &since);
 }
 
-static void follow_all(struct lifetx *l, const struct deeds *d, uint32_t thread)
+static void follow_all(struct lifetx *l, const struct tx_points *d, uint32_t thread)
 {
 	for (size_t i = 0; i < d->count; i++)
 		follow(l, &d->items[i], thread, 0);
@@ -234,9 +245,9 @@ static struct thread *thread_of(struct lifetx *l, uint32_t id)
 
 	l->threads = xreach(l->threads, id, &l->thread_count, sizeof(*l->threads));
 	t = &l->threads[id];
-	if (!t->known) {
-		t->known = true;
-		t->tx = tx_begin(&l->graph);
+	if (!t->seen) {
+		t->seen = true;
+		t->tx = tx_graph_begin(&l->graph);
 		made = map_find(&l->created, id);
 		if (made)
 			follow_all(l, &l->syncs[*made - 1], id);
@@ -251,25 +262,25 @@ static uint64_t path_of(const struct thread *t, uint64_t pc)
 	return hash_spread(path ^ pc) + (path >> 29);
 }
 
-/* What a turn of a loop did and what the next one does are different matters. */
+/* Accesses of different iterations of a loop are not listed as members together. */
 static void take_lock(struct lifetx *l, struct thread *t, const struct learn_step *s)
 {
 	uint64_t path = path_of(t, s->pc);
 
-	if (s->pc && tx_members_turns(&t->members, s->addr, path))
+	if (s->pc && tx_members_starts_iteration(&t->members, s->addr, path))
 		keep_members(l, t);
-	tx_members_hold(&t->members, s->addr, path, t->count);
+	tx_members_acquire(&t->members, s->addr, path, t->count);
 }
 
 static void watched_access(struct lifetx *l, struct thread *t, uint32_t site)
 {
 	if (!t->accesses) {
-		t->hold = t->depth;
-	} else if (t->least < t->hold) {
-		t->hold = t->least;
+		t->base = t->depth;
+	} else if (t->lowest < t->base) {
+		t->base = t->lowest;
 	}
-	t->least = t->depth;
-	t->holder = t->hold ? t->frames[t->hold - 1].function : 0;
+	t->lowest = t->depth;
+	t->holder = t->base ? t->frames[t->base - 1].function : 0;
 	t->accesses++;
 	tx_members_add(&t->members, &l->orders, site, t->count);
 }
@@ -278,7 +289,7 @@ static void access_cell(struct lifetx *l, uint64_t number, const struct learn_st
 {
 	struct cell *c = cells_get(&l->cells, number);
 	struct thread *t = &l->threads[s->thread];
-	struct deed deed = { .thread = s->thread };
+	struct tx_point point = { .thread = s->thread };
 
 	follow(l, &c->write, s->thread, s->site);
 	if (s->op == IROOT_OP_WRITE) {
@@ -286,12 +297,12 @@ static void access_cell(struct lifetx *l, uint64_t number, const struct learn_st
 			follow(l, &c->reads.items[i], s->thread, s->site);
 		c->reads.count = 0;
 	}
-	deed.tx = t->tx;
-	deed.at = t->count;
+	point.tx = t->tx;
+	point.at = t->count;
 	if (s->op == IROOT_OP_WRITE)
-		c->write = deed;
+		c->write = point;
 	else
-		note(&c->reads, &deed);
+		set_point(&c->reads, &point);
 }
 
 void lifetx_touch(struct lifetx *l, const struct learn_step *s)
@@ -317,33 +328,35 @@ static void access_memory(struct lifetx *l, const struct learn_step *s)
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks)
 {
 	struct thread *t = thread_of(l, s->thread);
-	struct deed deed;
+	struct tx_point point;
 
 	t->count++;
 	if (blocks)
 		split(l, t);
-	deed = (struct deed){ .thread = s->thread, .tx = t->tx, .at = t->count };
+	point = (struct tx_point){ .thread = s->thread, .tx = t->tx, .at = t->count };
 	switch (s->op) {
 	case IROOT_OP_READ: case IROOT_OP_WRITE: access_memory(l, s); break;
 	case IROOT_OP_FRESH: cells_forget(&l->cells, s->addr, s->size, clear); break;
-	case IROOT_OP_RELEASE: tx_members_let_go(&t->members, s->addr, blocks); break;
+	case IROOT_OP_RELEASE: tx_members_release(&t->members, s->addr, blocks); break;
 	case IROOT_OP_ACQUIRE: case IROOT_OP_ACQUIRE_SHARED: take_lock(l, t, s); break;
 	case IROOT_OP_WAIT: case IROOT_OP_BARRIER_LEAVE:
 		follow_all(l, sync_of(l, &l->sync_at, s->addr), s->thread);
 		break;
 	case IROOT_OP_SIGNAL: case IROOT_OP_BARRIER_ENTER:
-		note(sync_of(l, &l->sync_at, s->addr), &deed);
+		set_point(sync_of(l, &l->sync_at, s->addr), &point);
 		break;
-	case IROOT_OP_CREATE: note(sync_of(l, &l->created, s->addr), &deed); break;
+	case IROOT_OP_CREATE: set_point(sync_of(l, &l->created, s->addr), &point); break;
 	case IROOT_OP_JOIN:
-		if (s->addr < l->thread_count && l->threads[s->addr].known) {
+		if (s->addr < l->thread_count && l->threads[s->addr].seen) {
 			struct thread *joined = &l->threads[s->addr];
 
-			deed = (struct deed){ .thread = (uint32_t)s->addr, .tx = joined->tx, .at = joined->count };
-			follow(l, &deed, s->thread, 0);
-			/* It has ended, whether or not that was told. */
+			point = (struct tx_point){ .thread = (uint32_t)s->addr,
+						      .tx = joined->tx,
+						      .at = joined->count };
+			follow(l, &point, s->thread, 0);
+			/* The thread has ended, even if the trace does not have its end. */
 			keep_members(l, joined);
-			tx_end(&l->graph, joined->tx);
+			tx_graph_end(&l->graph, joined->tx);
 		}
 		break;
 	}
@@ -372,13 +385,13 @@ void lifetx_exit(struct lifetx *l, uint32_t thread)
 	function = t->frames[--t->depth].function;
 	t->exits = xreach(t->exits, t->depth, &t->exit_count, sizeof(*t->exits));
 	t->exits[t->depth] = (struct frame){ .function = function, .entered = t->count };
-	if (t->depth < t->least)
-		t->least = t->depth;
+	if (t->depth < t->lowest)
+		t->lowest = t->depth;
 	if (lifetx_cuts(l, function) & LIFETX_EXIT)
 		split(l, t);
 }
 
-void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth)
+void lifetx_unwind(struct lifetx *l, uint32_t thread, size_t depth)
 {
 	while (thread_of(l, thread)->depth > depth)
 		lifetx_exit(l, thread);
@@ -392,6 +405,6 @@ void lifetx_forget(struct lifetx *l, uint64_t addr, uint64_t size)
 void lifetx_finish(struct lifetx *l)
 {
 	for (size_t i = 0; i < l->thread_count; i++)
-		if (l->threads[i].known)
+		if (l->threads[i].seen)
 			keep_members(l, &l->threads[i]);
 }

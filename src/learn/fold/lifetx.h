@@ -1,31 +1,33 @@
 /*
- * Lifeguard transactions (Yu, Narayanasamy: LifeTx): regions of code that passing runs never
- * saw interleaved unserializably. At first a thread is one transaction; whenever a run is not
- * serializable by those there are, the one that did the last access of the cycle is split
- * before it, and the place of the split is remembered.
+ * LifeTx (Yu, Narayanasamy): transactions, regions of code that no passing run interleaved
+ * unserializably. At first each thread is one transaction. Whenever the run is not serializable
+ * with the transactions there are, the fold splits the transaction that made the last access of the
+ * cycle, before that access, and remembers the site of the split: a cut.
  *
- * Transactions are nodes of a graph; edges go along each thread, from an access to a later one of another
- * thread that conflicts, and from what orders threads to what waits for it. (Not from who gives back a lock to who
- * takes it next, as in the paper: a visit between two critical sections that touched nothing of theirs
- * would be an interruption.) A node whose transaction has ended and into which no edge leads
- * cannot be in a cycle any more, and goes.
+ * Transactions are nodes of a graph. Edges lead from each transaction of a thread to its next one,
+ * from an access to a later conflicting access of another thread, and from a signal, creation and
+ * the like to the operation that waits for it. Unlike in the paper, no edge leads from the release
+ * of a lock to its next acquisition: a visit between two critical sections would count as an
+ * interruption even if it touched none of their memory. A node is freed when its transaction has
+ * ended and no edge leads to it, since it cannot be part of a cycle any more.
  *
- * The place of a split between two accesses of a thread: the entry of the outermost function that was
- * called in between; else the exit of the one that returned in between to where the second one is;
- * else before the second access. Loops have no events. Besides, a transaction ends
- * before each call that may block, locks excepted; that is not learnt, but always so.
+ * A split between two accesses of a thread is placed at the entry of the outermost function that
+ * was called in between; else at the exit of the function that returned in between to the caller of
+ * the second access; else before the second access. Loops have no events. Besides, each call that
+ * may block, except a lock, ends a transaction. This is a fixed rule.
  *
- * Loops that lock are seen by their locks: a thread that holds none and takes one where its transaction took
- * one before, by the same calls, begins another turn. What is of two turns is not taken to belong
- * together, though the transaction goes on: else it would depend on chance, that is on whether turns were ever
- * interleaved, what is guarded.
+ * Iterations of a loop that locks are found by its locks: if a thread holds no lock, and takes one
+ * where its transaction already took one, by the same calls, a new iteration begins. Accesses of
+ * different iterations are not listed as members together, though the transaction goes on.
+ * Otherwise what guard protects would depend on whether passing runs happened to interleave
+ * iterations.
  */
 #ifndef LEARN_FOLD_LIFETX_H
 #define LEARN_FOLD_LIFETX_H
 
 #include "learn/fold/fold_common.h"
 
-/* Of a site: of a function the second and the third, else the first. */
+/* Cuts of a site: a function's entry or exit, or before an access. */
 enum lifetx_cut { LIFETX_BEFORE = 1, LIFETX_ENTRY = 2, LIFETX_EXIT = 4 };
 
 struct lifetx;
@@ -33,45 +35,52 @@ struct lifetx;
 struct lifetx *lifetx_new(unsigned granularity);
 void lifetx_free(struct lifetx *l);
 
-/* Known before the run; or'ed to what is there. */
+/* Adds cuts that are known before the run. */
 void lifetx_set_cuts(struct lifetx *l, uint32_t site, unsigned cuts);
 
-/* Only accesses at these sites make a transaction worth keeping; they are needed before the first step. */
+/* Only accesses at watched sites become members of transactions. Call it before the first step. */
 void lifetx_watch(struct lifetx *l, uint32_t site);
 bool lifetx_watches(const struct lifetx *l, uint32_t site);
 
 /*
- * All ops of enum iroot_op. `blocks`: the call may, or did. An access of no bytes conflicts with nothing, but is
- * where it is; lifetx_touch() is for more memory of the last one.
+ * Takes all steps (enum iroot_op). `blocks`: the call may block, or did. An access of 0 bytes
+ * conflicts with nothing but counts as an access of its site. lifetx_touch() adds more memory to
+ * the last access.
  */
 void lifetx_step(struct lifetx *l, const struct learn_step *s, bool blocks);
 void lifetx_touch(struct lifetx *l, const struct learn_step *s);
-void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function, uint64_t caller);	/* caller: pc */
+/* The thread enters a function. `caller`: pc of the call. */
+void lifetx_enter(struct lifetx *l, uint32_t thread, uint32_t function, uint64_t caller);
 void lifetx_exit(struct lifetx *l, uint32_t thread);
-void lifetx_jump(struct lifetx *l, uint32_t thread, size_t depth);	/* to so many activations */
-void lifetx_forget(struct lifetx *l, uint64_t addr, uint64_t size);	/* what was done to this memory */
+void lifetx_unwind(struct lifetx *l, uint32_t thread, size_t depth);	/* longjmp to this depth */
+/* Drops the accesses to this memory. */
+void lifetx_forget(struct lifetx *l, uint64_t addr, uint64_t size);
 void lifetx_finish(struct lifetx *l);
-uint32_t lifetx_function(const struct lifetx *l, uint32_t thread);	/* that is running; 0: unknown */
+/* The function that the thread is in; 0: not known. */
+uint32_t lifetx_function(const struct lifetx *l, uint32_t thread);
 
 /* enum lifetx_cut */
 unsigned lifetx_cuts(const struct lifetx *l, uint32_t site);
 
 /*
- * (function, site): at least two watched accesses of a transaction, `site` among them, were
- * made within one activation of the function, and of none that it called.
+ * (function, site): a transaction made at least two watched accesses, one at `site`, and the
+ * function is the innermost that was active during all of them.
  */
 const struct learn_pairs *lifetx_members(const struct lifetx *l);
 
-/* (P, I): in such a transaction, in one turn, there was a watched access at P, and a later one at I. */
+/*
+ * (P, I): such a transaction made a watched access at P, and a later one at I in the same
+ * iteration.
+ */
 const struct learn_pairs *lifetx_orders(const struct lifetx *l);
 
-/* How: or'ed over all times. */
+/* How the locks of a pair (P, I) changed between the two. A union over all occurrences. */
 enum lifetx_torn {
-	LIFETX_RELEASED = 1,	/* a lock that was held at P had been given back by then */
-	LIFETX_ACQUIRED = 2,	/* a lock that was held at I had been taken since */
+	LIFETX_RELEASED = 1,	/* a lock that was held at P was released before I */
+	LIFETX_ACQUIRED = 2,	/* a lock that is held at I was taken after P */
 };
 unsigned lifetx_torn(const struct lifetx *l, uint32_t p, uint32_t i);
 
-size_t lifetx_live(const struct lifetx *l);	/* nodes now */
+size_t lifetx_live(const struct lifetx *l);	/* number of nodes in the graph, for tests */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-struct tx_ref tx_begin(struct tx_graph *g)
+struct tx_ref tx_graph_begin(struct tx_graph *g)
 {
 	uint32_t number;
 
@@ -31,7 +31,7 @@ static void push(struct tx_graph *g, uint32_t node)
 	g->stack[g->stack_count++] = node;
 }
 
-void tx_end(struct tx_graph *g, struct tx_ref ref)
+void tx_graph_end(struct tx_graph *g, struct tx_ref ref)
 {
 	struct tx_node *n = find(g, ref);
 
@@ -60,7 +60,7 @@ void tx_end(struct tx_graph *g, struct tx_ref ref)
 	}
 }
 
-/* Is there a way from `start` to `goal`? Nodes that this search has met lead nowhere. */
+/* Does a path lead from `start` to `goal`? A node marked by this search does not lead there. */
 static bool leads(struct tx_graph *g, uint32_t start, uint32_t goal)
 {
 	g->stack_count = 0;
@@ -80,7 +80,8 @@ static bool leads(struct tx_graph *g, uint32_t start, uint32_t goal)
 	return false;
 }
 
-bool tx_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since)
+bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to,
+		   uint64_t *since)
 {
 	struct tx_node *f = find(g, from), *t = find(g, to);
 
@@ -92,7 +93,7 @@ bool tx_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref 
 			return true;
 		}
 	g->search++;
-	/* The latest one that leads there: the closer to the end, the smaller the split. */
+	/* The latest edge on a cycle: the later the cut, the smaller the piece that is cut off. */
 	for (size_t i = t->out_count; i > 0; i--)
 		if (leads(g, t->out[i - 1].to, from.node)) {
 			*since = t->out[i - 1].since;

@@ -1,6 +1,4 @@
-/*
- * The conflict graph of transactions.
- */
+/* The conflict graph of transactions. */
 #ifndef LEARN_FOLD_LIFETX_GRAPH_H
 #define LEARN_FOLD_LIFETX_GRAPH_H
 
@@ -8,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A node, as long as it is there: one that has gone is known by its serial number. */
+/* Names a node. If the node was freed, the serial differs. */
 struct tx_ref {
 	uint32_t node;
 	uint64_t serial;	/* 0: none */
@@ -16,14 +14,15 @@ struct tx_ref {
 
 struct tx_edge {
 	uint32_t to;
-	uint64_t since;		/* when the last access that made it was: by its thread's count */
+	/* when its latest access was made, by the count of the thread of `from` */
+	uint64_t since;
 };
 
 struct tx_node {
 	uint64_t serial;	/* 0: free */
 	bool ended;
-	uint32_t in;		/* edges into it */
-	uint64_t mark;		/* of the last search that came here */
+	uint32_t in;		/* number of edges that lead to it */
+	uint64_t mark;		/* number of the last search that visited it */
 	struct tx_edge *out;
 	size_t out_count, out_capacity;
 };
@@ -38,14 +37,15 @@ struct tx_graph {
 	size_t live;
 };
 
-struct tx_ref tx_begin(struct tx_graph *g);
-void tx_end(struct tx_graph *g, struct tx_ref ref);
+struct tx_ref tx_graph_begin(struct tx_graph *g);
+void tx_graph_end(struct tx_graph *g, struct tx_ref ref);
 
 /*
- * Adds an edge unless there is one, whose `since` it then brings up to date. If it would
- * close a cycle, nothing is added and *since is set to when the edge that leaves `to` came about: false.
+ * Adds an edge, or raises the `since` of an existing one. If the edge would close a cycle, adds
+ * nothing, returns false, and sets *since to that of the edge that leaves `to` on the cycle.
  */
-bool tx_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to, uint64_t *since);
+bool tx_graph_edge(struct tx_graph *g, struct tx_ref from, uint64_t at, struct tx_ref to,
+		   uint64_t *since);
 
 void tx_graph_free(struct tx_graph *g);
 

@@ -16,7 +16,7 @@ static void note_order(const struct tx_members *m, struct tx_orders *orders, con
 		}
 }
 
-/* Each pair is noted once while no lock changes: it is after what was there the last time already. */
+/* While no lock changes, a pair is noted once: `after` says which members are noted already. */
 void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t site, uint64_t now)
 {
 	size_t all = m->count, i = 0;
@@ -33,7 +33,7 @@ void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t sit
 	m->items[i].last = now;
 }
 
-static void note_again(struct tx_members *m)
+static void note_all_again(struct tx_members *m)
 {
 	for (size_t i = 0; i < m->count; i++)
 		m->items[i].after = 0;
@@ -45,20 +45,20 @@ void tx_members_clear(struct tx_members *m)
 	m->start_count = 0;
 }
 
-bool tx_members_turns(const struct tx_members *m, uint64_t lock, uint64_t path)
+bool tx_members_starts_iteration(const struct tx_members *m, uint64_t lock, uint64_t path)
 {
 	for (size_t i = 0; i < m->start_count; i++)
 		if (m->starts[i] == path)
-			return !m->hold_count && lock != m->waits.lock;
+			return !m->hold_count && lock != m->waited.lock;
 	return false;
 }
 
-void tx_members_hold(struct tx_members *m, uint64_t lock, uint64_t path, uint64_t now)
+void tx_members_acquire(struct tx_members *m, uint64_t lock, uint64_t path, uint64_t now)
 {
-	/* Who has waited is still in the turn that it began before. */
-	if (lock == m->waits.lock) {
-		path = m->waits.path;
-		m->waits.lock = 0;
+	/* After a condition wait the thread is in the iteration that it began before. */
+	if (lock == m->waited.lock) {
+		path = m->waited.path;
+		m->waited.lock = 0;
 	}
 	if (!m->hold_count) {
 		m->starts = xgrow(m->starts, m->start_count, &m->start_capacity, sizeof(*m->starts));
@@ -66,19 +66,19 @@ void tx_members_hold(struct tx_members *m, uint64_t lock, uint64_t path, uint64_
 	}
 	m->holds = xgrow(m->holds, m->hold_count, &m->hold_capacity, sizeof(*m->holds));
 	m->holds[m->hold_count++] = (struct tx_hold){ lock, now, path };
-	note_again(m);
+	note_all_again(m);
 }
 
-void tx_members_let_go(struct tx_members *m, uint64_t lock, bool to_wait)
+void tx_members_release(struct tx_members *m, uint64_t lock, bool to_wait)
 {
 	for (size_t i = m->hold_count; i > 0; i--)
 		if (m->holds[i - 1].lock == lock) {
 			for (size_t n = 0; n < m->count; n++)
 				m->items[n].released |= m->items[n].last > m->holds[i - 1].since;
 			if (to_wait)
-				m->waits = m->holds[i - 1];
+				m->waited = m->holds[i - 1];
 			m->holds[i - 1] = m->holds[--m->hold_count];
-			note_again(m);
+			note_all_again(m);
 			return;
 		}
 }

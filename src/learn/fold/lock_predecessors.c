@@ -4,24 +4,31 @@
 
 #include "base/mem.h"
 
-#define LOCK_BYTES 8u
-#define LOCK_TAKINGS 256u	/* different ones of a lock; more are not looked at */
+#define LOCK_BYTES 8u	/* locks within the same 8 bytes count as one */
+/*
+ * different acquisitions per mutex; further ones are dropped, which bounds the time per
+ * acquisition
+ */
+#define LOCK_TAKINGS 256u
 
-/* The last one of a thread at a site: who is after it is after all of them. */
+/*
+ * The last acquisition of a thread at a site. What is ordered after it is ordered after all
+ * earlier ones.
+ */
 struct taking {
 	uint32_t thread, site;
 	uint64_t epoch;
 };
 
 struct lock {
-	uint32_t thread, site;	/* the last one; site 0: not known where */
+	uint32_t thread, site;	/* last acquisition; site 0: not known */
 	struct taking *items;
 	size_t count, capacity;
 };
 
-struct turns {
+struct lock_pred {
 	struct cells locks;
-	struct learn_pairs seen, meet, first, after;
+	struct learn_pairs seen, unordered, first, after;
 };
 
 static void clear(void *item)
@@ -29,32 +36,33 @@ static void clear(void *item)
 	free(((struct lock *)item)->items);
 }
 
-struct turns *turns_new(void)
+struct lock_pred *lock_pred_new(void)
 {
-	struct turns *t = xcalloc(1, sizeof(*t));
+	struct lock_pred *t = xcalloc(1, sizeof(*t));
 
 	cells_init(&t->locks, LOCK_BYTES, sizeof(struct lock));
 	return t;
 }
 
-void turns_free(struct turns *t)
+void lock_pred_free(struct lock_pred *t)
 {
 	if (!t)
 		return;
 	cells_free(&t->locks, clear);
 	learn_pairs_free(&t->seen);
-	learn_pairs_free(&t->meet);
+	learn_pairs_free(&t->unordered);
 	learn_pairs_free(&t->first);
 	learn_pairs_free(&t->after);
 	free(t);
 }
 
-void turns_forget(struct turns *t, uint64_t addr, uint64_t size)
+void lock_pred_forget(struct lock_pred *t, uint64_t addr, uint64_t size)
 {
 	cells_forget(&t->locks, addr, size, clear);
 }
 
-static void take(struct turns *t, struct lock *l, const struct learn_step *s, const struct view *view)
+static void take(struct lock_pred *t, struct lock *l, const struct learn_step *s,
+		 const struct view *view)
 {
 	struct taking *same = NULL;
 	bool after = false;
@@ -66,7 +74,7 @@ static void take(struct turns *t, struct lock *l, const struct learn_step *s, co
 			if (old->site == s->site)
 				same = old;
 		} else if (!vclock_saw(view->strong, old->thread, old->epoch)) {
-			learn_pairs_add(&t->meet, old->site, s->site);
+			learn_pairs_add(&t->unordered, old->site, s->site);
 			after = true;
 		}
 	}
@@ -81,12 +89,12 @@ static void take(struct turns *t, struct lock *l, const struct learn_step *s, co
 		*same = (struct taking){ s->thread, s->site, view->strong_epoch };
 }
 
-void turns_step(struct turns *t, const struct learn_step *s, const struct view *view)
+void lock_pred_step(struct lock_pred *t, const struct learn_step *s, const struct view *view)
 {
 	struct lock *l;
 
 	if (s->op == IROOT_OP_FRESH)
-		turns_forget(t, s->addr, s->size);
+		lock_pred_forget(t, s->addr, s->size);
 	if (s->op != IROOT_OP_ACQUIRE)
 		return;
 	l = cells_get(&t->locks, cells_first(&t->locks, s->addr));
@@ -102,13 +110,15 @@ static void add_all(const struct learn_pairs *from, struct learn_pairs *to)
 		learn_pairs_add(to, from->items[i].first, from->items[i].second);
 }
 
-void turns_take(const struct turns *t, const struct turns_told *told)
+void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *lists)
 {
-	add_all(&t->seen, told->seen);
-	add_all(&t->first, told->first);
-	add_all(&t->after, told->after);
-	for (size_t i = 0; i < t->meet.count; i++) {
-		learn_pairs_add(told->expected, t->meet.items[i].first, t->meet.items[i].second);
-		learn_pairs_add(told->expected, t->meet.items[i].second, t->meet.items[i].first);
+	add_all(&t->seen, lists->seen);
+	add_all(&t->first, lists->first);
+	add_all(&t->after, lists->after);
+	for (size_t i = 0; i < t->unordered.count; i++) {
+		learn_pairs_add(lists->expected, t->unordered.items[i].first,
+				t->unordered.items[i].second);
+		learn_pairs_add(lists->expected, t->unordered.items[i].second,
+				t->unordered.items[i].first);
 	}
 }

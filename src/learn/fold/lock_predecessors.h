@@ -1,6 +1,7 @@
 /*
- * Whose turn it is at a lock: predecessor sets (pset.h) of the places that take mutexes, as if each taking were a
- * write to the lock. A guard that holds a thread back before it takes a lock holds up nobody.
+ * Predecessor sets (pset.h) of sites that take mutexes: each acquisition counts as a write of
+ * the mutex. A guard can delay a thread before it takes a mutex, where the thread keeps no other
+ * thread from running.
  */
 #ifndef LEARN_FOLD_LOCK_PREDECESSORS_H
 #define LEARN_FOLD_LOCK_PREDECESSORS_H
@@ -8,22 +9,23 @@
 #include "analyze/analysis.h"
 #include "learn/fold/fold_common.h"
 
-struct turns;
+struct lock_pred;
 
-struct turns *turns_new(void);
-void turns_free(struct turns *t);
+struct lock_pred *lock_pred_new(void);
+void lock_pred_free(struct lock_pred *t);
 
-/* The steps of an event; of acquisitions, `site` 0 if it is not known where. */
-void turns_step(struct turns *t, const struct learn_step *s, const struct view *view);
-void turns_forget(struct turns *t, uint64_t addr, uint64_t size);
+/* Takes all steps of an event. An acquisition has site 0 if its site is not known. */
+void lock_pred_step(struct lock_pred *t, const struct learn_step *s, const struct view *view);
+void lock_pred_forget(struct lock_pred *t, uint64_t addr, uint64_t size);
 
-/* What one run tells; pairs are added. */
-struct turns_told {
-	struct learn_pairs *seen;	/* (P, M): M took the lock right after P of another thread */
-	struct learn_pairs *expected;	/* (P, M) and (M, P): it may, nothing but locks orders them */
-	struct learn_pairs *first, *after;	/* (M, M): as in unordered.h */
+/* Lists that lock_pred_add_to() adds the pairs of one run to. */
+struct lock_pred_lists {
+	/* (P, M): M took the mutex right after P of another thread */
+	struct learn_pairs *seen;
+	struct learn_pairs *expected;	/* (P, M) and (M, P): only locks order the two */
+	struct learn_pairs *first, *after;	/* (M, M): as in unordered_sites.h */
 };
 
-void turns_take(const struct turns *t, const struct turns_told *told);
+void lock_pred_add_to(const struct lock_pred *t, const struct lock_pred_lists *lists);
 
 #endif

@@ -15,29 +15,29 @@ struct thread {
 	size_t count, capacity;
 };
 
-/* One lock taken under another: the first places that did it, and who. */
+/* A lock taken while another is held: the sites and thread of the first time. */
 struct nesting {
 	uint64_t outer, inner;
 	struct hold at[2];
 	uint32_t thread;
-	bool others;		/* more than one thread */
+	bool others;		/* other threads did it, too */
 };
 
-struct locking {
+struct lock_sites {
 	struct thread *threads;
 	size_t thread_count;
 	struct nesting *nestings;
 	size_t nesting_count, nesting_capacity;
-	struct map at;		/* hash of the two locks to a place in `nestings`, plus 1 */
-	struct learn_pairs entries, circles, members;
+	struct map at;		/* hash of the two locks to index in `nestings`, plus 1 */
+	struct learn_pairs outermost, cycles, members;
 };
 
-struct locking *locking_new(void)
+struct lock_sites *lock_sites_new(void)
 {
-	return xcalloc(1, sizeof(struct locking));
+	return xcalloc(1, sizeof(struct lock_sites));
 }
 
-void locking_free(struct locking *k)
+void lock_sites_free(struct lock_sites *k)
 {
 	if (!k)
 		return;
@@ -46,8 +46,8 @@ void locking_free(struct locking *k)
 	free(k->threads);
 	free(k->nestings);
 	map_free(&k->at);
-	learn_pairs_free(&k->entries);
-	learn_pairs_free(&k->circles);
+	learn_pairs_free(&k->outermost);
+	learn_pairs_free(&k->cycles);
 	learn_pairs_free(&k->members);
 	free(k);
 }
@@ -57,8 +57,8 @@ static uint64_t hash_of(uint64_t outer, uint64_t inner)
 	return hash_add(hash_spread(outer), inner);
 }
 
-/* NULL, too, if another pair has the same hash: then a circle is missed. */
-static struct nesting *find(struct locking *k, uint64_t outer, uint64_t inner)
+/* NULL also if another pair has the same hash: a cycle is missed then. */
+static struct nesting *find(struct lock_sites *k, uint64_t outer, uint64_t inner)
 {
 	const uint64_t *at = map_find(&k->at, hash_of(outer, inner));
 	struct nesting *n = at ? &k->nestings[*at - 1] : NULL;
@@ -66,13 +66,14 @@ static struct nesting *find(struct locking *k, uint64_t outer, uint64_t inner)
 	return n && n->outer == outer && n->inner == inner ? n : NULL;
 }
 
-static void add_member(struct locking *k, const struct hold *h)
+static void add_member(struct lock_sites *k, const struct hold *h)
 {
 	if (h->function)
 		learn_pairs_add(&k->members, h->function, h->site);
 }
 
-static void nest(struct locking *k, uint32_t thread, const struct hold *outer, const struct hold *inner)
+static void nest(struct lock_sites *k, uint32_t thread, const struct hold *outer,
+		 const struct hold *inner)
 {
 	struct nesting *n = find(k, outer->lock, inner->lock), *back = find(k, inner->lock, outer->lock);
 
@@ -86,16 +87,17 @@ static void nest(struct locking *k, uint32_t thread, const struct hold *outer, c
 	n->others |= n->thread != thread;
 	if (!back || (back->thread == thread && !back->others))
 		return;
-	learn_pairs_add(&k->circles, outer->site, inner->site);
-	learn_pairs_add(&k->circles, back->at[0].site, back->at[1].site);
-	learn_pairs_add(&k->circles, outer->site, back->at[0].site);
+	learn_pairs_add(&k->cycles, outer->site, inner->site);
+	learn_pairs_add(&k->cycles, back->at[0].site, back->at[1].site);
+	learn_pairs_add(&k->cycles, outer->site, back->at[0].site);
 	add_member(k, outer);
 	add_member(k, inner);
 	add_member(k, &back->at[0]);
 	add_member(k, &back->at[1]);
 }
 
-static void acquire(struct locking *k, struct thread *t, const struct learn_step *s, uint32_t function)
+static void acquire(struct lock_sites *k, struct thread *t, const struct learn_step *s,
+		    uint32_t function)
 {
 	struct hold now = { s->addr, s->site, function };
 
@@ -116,7 +118,7 @@ static void release(struct thread *t, uint64_t lock)
 		}
 }
 
-void locking_step(struct locking *k, const struct learn_step *s, uint32_t function)
+void lock_sites_step(struct lock_sites *k, const struct learn_step *s, uint32_t function)
 {
 	struct thread *t;
 
@@ -127,22 +129,22 @@ void locking_step(struct locking *k, const struct learn_step *s, uint32_t functi
 	case IROOT_OP_RELEASE: release(t, s->addr); break;
 	case IROOT_OP_READ: case IROOT_OP_WRITE:
 		if (t->count && t->holds[0].site)
-			learn_pairs_add(&k->entries, t->holds[0].site, s->site);
+			learn_pairs_add(&k->outermost, t->holds[0].site, s->site);
 		break;
 	}
 }
 
-const struct learn_pairs *locking_entries(const struct locking *k)
+const struct learn_pairs *lock_sites_outermost(const struct lock_sites *k)
 {
-	return &k->entries;
+	return &k->outermost;
 }
 
-const struct learn_pairs *locking_circles(const struct locking *k)
+const struct learn_pairs *lock_sites_cycles(const struct lock_sites *k)
 {
-	return &k->circles;
+	return &k->cycles;
 }
 
-const struct learn_pairs *locking_members(const struct locking *k)
+const struct learn_pairs *lock_sites_members(const struct lock_sites *k)
 {
 	return &k->members;
 }

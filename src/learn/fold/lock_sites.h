@@ -1,30 +1,34 @@
 /*
- * Where locks are taken: before which accesses, and in circles.
+ * Where locks are taken: the outermost lock of each access, and pairs of locks taken in either
+ * order.
  *
- * A guard has to hold a thread back before it takes a lock that the other one needs: afterwards it
- * would be in the way. So the places matter at which a thread that holds no lock takes the one of an access,
- * and those of two locks that are taken in either order, which may end in a deadlock.
+ * A guard must delay a thread before it takes a lock that the other thread needs; afterwards the
+ * delay has no effect. So it delays where a thread that holds no lock takes the outermost one of an
+ * access. Two locks that are taken in either order are a cycle, which may deadlock.
  */
 #ifndef LEARN_FOLD_LOCK_SITES_H
 #define LEARN_FOLD_LOCK_SITES_H
 
 #include "learn/fold/fold_common.h"
 
-struct locking;
+struct lock_sites;
 
-struct locking *locking_new(void);
-void locking_free(struct locking *k);
+struct lock_sites *lock_sites_new(void);
+void lock_sites_free(struct lock_sites *k);
 
-/* Acquisitions (with their sites), releases, and accesses that matter. `function`: the one that is running, or 0. */
-void locking_step(struct locking *k, const struct learn_step *s, uint32_t function);
+/*
+ * Takes acquisitions with their sites, releases, and accesses that matter. `function`: the
+ * innermost one, or 0.
+ */
+void lock_sites_step(struct lock_sites *k, const struct learn_step *s, uint32_t function);
 
-/* (L, S): at S the outermost lock had been taken at L. */
-const struct learn_pairs *locking_entries(const struct locking *k);
+/* (L, S): at S, the thread's outermost lock was taken at L. */
+const struct learn_pairs *lock_sites_outermost(const struct lock_sites *k);
 
-/* Sites of one circle, two by two. */
-const struct learn_pairs *locking_circles(const struct locking *k);
+/* Pairs of sites of a cycle. */
+const struct learn_pairs *lock_sites_cycles(const struct lock_sites *k);
 
-/* (function, L): L is in a circle, and was called by the function. */
-const struct learn_pairs *locking_members(const struct locking *k);
+/* (function, L): the function took a lock at L, a site of a cycle. */
+const struct learn_pairs *lock_sites_members(const struct lock_sites *k);
 
 #endif

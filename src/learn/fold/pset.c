@@ -5,13 +5,13 @@
 #include "base/mem.h"
 
 struct last {
-	uint32_t thread, site;	/* site 0: none */
+	uint32_t thread, site;	/* site 0: no access yet */
 	uint64_t at;
 };
 
 struct cell {
 	struct last write;
-	struct last *reads;	/* of each thread the last one since the write */
+	struct last *reads;	/* the last read of each thread since the write */
 	size_t count, capacity;
 };
 

@@ -1,11 +1,11 @@
 /*
- * Predecessor sets (Yu and Narayanasamy, ISCA 2009): the places P of other threads that a place
- * M followed immediately. P is in the set of M if one of them writes and once
+ * Predecessor sets (PSet: Yu and Narayanasamy, ISCA 2009): the sites P of other threads that a site
+ * M immediately followed. P is in the set of M if one of them writes, and at least once
  *
- *	(a) they were done by different threads,
- *	(b) M depended on P immediately: it read what P wrote; or it wrote over what P wrote and
- *	    nobody read, or over what P read and nobody wrote since;
- *	(c) neither of the two threads touched the memory in between.
+ * 	(a) different threads made the two accesses,
+ * 	(b) M depended immediately on P: it read what P wrote; or it overwrote what P wrote and no
+ * 	    thread read since, or what P read and no thread wrote since;
+ * 	(c) neither of the two threads accessed the memory in between.
  */
 #ifndef LEARN_FOLD_PSET_H
 #define LEARN_FOLD_PSET_H

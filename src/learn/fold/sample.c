@@ -5,33 +5,35 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define LINE_SHIFT 6
-#define PAGE_SHIFT 12		/* 64 lines, a bit each */
-#define FRESH_MOST (1ull << 30)	/* larger mappings are reserves: nobody looks at all of their pages */
+#define LINE_SHIFT 6		/* log2 of SAMPLE_LINE */
+#define PAGE_SHIFT 12		/* 64 lines per page, one bit each */
+/* bytes; larger mappings are reserves whose pages are hardly ever all used */
+#define FRESH_MOST (1ull << 30)
 
 struct page {
 	uint64_t key;		/* number of the page, plus 1; 0: free */
 	uint64_t decided, taken;
-	uint32_t *lines;	/* of each, its place in sample.lines, plus 1; NULL: none was taken */
+	/* by line: its index in sample.lines, plus 1; NULL: no line was taken */
+	uint32_t *lines;
 };
 
-/* A line that is taken: looked at if `phase` is even, at rest if odd. */
+/* A line that is taken. Even phases are bursts, odd ones rests. */
 struct line {
-	uint64_t left;		/* accesses in this phase */
+	uint64_t left;		/* accesses left in this phase */
 	uint32_t phase;
 };
 
-enum answer { LEFT_OUT, TAKEN, TAKEN_ANEW };
+enum answer { SKIP, TAKE, TAKE_AFTER_REST };
 
 struct sample {
 	uint64_t random;
-	uint64_t taken;		/* accesses */
+	uint64_t taken;		/* number of accesses taken so far */
 	struct page *pages;
 	size_t page_count, slots;	/* slots: a power of two */
-	struct page *last;	/* that was asked for */
+	struct page *last;	/* the page of the last question */
 	struct line *lines;
 	size_t count, capacity;
-	uint64_t *firsts;	/* by site: lines it came to first */
+	uint64_t *firsts;	/* by site: number of lines that it touched first */
 	size_t site_count;
 };
 
@@ -101,26 +103,29 @@ static uint64_t chance(struct sample *s)
 	return s->random >> 11;
 }
 
-/* A large range says little of what its parts are for: it may take a line, but not leave it out for others. */
+/*
+ * A large range says little about its parts: it may take a line, but not reject it for other
+ * sites.
+ */
 static bool decide(struct sample *s, struct page *p, uint64_t bit, uint32_t site, bool large)
 {
 	s->firsts = xreach(s->firsts, site, &s->site_count, sizeof(*s->firsts));
-	if (large && s->firsts[site] >= SAMPLE_LINES)
+	if (large && s->firsts[site] >= SAMPLE_SITE_LINES)
 		return false;
 	p->decided |= bit;
 	s->firsts[site]++;
-	if (s->firsts[site] > SAMPLE_LINES && chance(s) % s->firsts[site] >= SAMPLE_LINES)
+	if (s->firsts[site] > SAMPLE_SITE_LINES && chance(s) % s->firsts[site] >= SAMPLE_SITE_LINES)
 		return false;
 	p->taken |= bit;
 	return true;
 }
 
-/* It gets shorter by the square, or many lines would still be too much. */
+/* By the square of the accesses taken, since a run may have very many lines. */
 static uint64_t burst_now(const struct sample *s)
 {
-	uint64_t over = s->taken / SAMPLE_MANY + 1, burst = SAMPLE_BURST / over / over;
+	uint64_t over = s->taken / SAMPLE_ENOUGH + 1, burst = SAMPLE_BURST / over / over;
 
-	return burst < SAMPLE_BURST_LEAST ? SAMPLE_BURST_LEAST : burst;
+	return burst < SAMPLE_BURST_MIN ? SAMPLE_BURST_MIN : burst;
 }
 
 static enum answer burst(struct sample *s, struct page *p, uint64_t number)
@@ -144,12 +149,12 @@ static enum answer burst(struct sample *s, struct page *p, uint64_t number)
 		line->left = most;
 	if (line->left-- > 0) {
 		s->taken += !rests;
-		return rests ? LEFT_OUT : TAKEN;
+		return rests ? SKIP : TAKE;
 	}
 	line->phase++;
 	line->left = (rests ? most : most << (line->phase < 60 ? line->phase / 2 + 1 : 31)) - 1;
 	s->taken += rests;
-	return rests ? TAKEN_ANEW : LEFT_OUT;
+	return rests ? TAKE_AFTER_REST : SKIP;
 }
 
 static enum answer ask(struct sample *s, uint32_t site, uint64_t number, bool large)
@@ -158,11 +163,12 @@ static enum answer ask(struct sample *s, uint32_t site, uint64_t number, bool la
 	uint64_t bit = 1ull << (number & 63);
 
 	if (p->decided & bit ? !(p->taken & bit) : !decide(s, p, bit, site, large))
-		return LEFT_OUT;
+		return SKIP;
 	return burst(s, p, number);
 }
 
-bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_run *run)
+bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end,
+		 struct sample_part *part)
 {
 	bool large = end - *addr > SAMPLE_LINE;
 
@@ -170,9 +176,9 @@ bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, 
 		uint64_t number = *addr >> LINE_SHIFT, next = (number + 1) << LINE_SHIFT;
 		enum answer answer = ask(s, site, number, large);
 
-		*run = (struct sample_run){ *addr, (next < end ? next : end) - *addr, answer == TAKEN_ANEW };
-		*addr += run->size;
-		if (answer != LEFT_OUT)
+		*part = (struct sample_part){ *addr, (next < end ? next : end) - *addr, answer == TAKE_AFTER_REST };
+		*addr += part->size;
+		if (answer != SKIP)
 			return true;
 	}
 	return false;
@@ -180,7 +186,7 @@ bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, 
 
 void sample_fresh(struct sample *s, uint64_t addr, uint64_t size)
 {
-	/* Of a line that is only in part of this memory, the rest goes on. */
+	/* Only lines that lie entirely in this memory are decided again. */
 	uint64_t first = (addr + SAMPLE_LINE - 1) >> LINE_SHIFT, last = (addr + size) >> LINE_SHIFT;
 
 	if (size > FRESH_MOST)

@@ -1,26 +1,25 @@
 /*
- * Which memory of a run is looked at. What is learnt is about places in the sources; a loop over a
- * large array teaches the same with each element, and to look at all of them takes more time and
- * memory than anybody has.
+ * Sampling of the memory of a large run. Rules are about sites, and a loop over a large array
+ * teaches the same with each element. To look at all of them would take too much time and memory.
  *
- * Memory goes by lines of 64 bytes. Who touches one first decides: of the lines that a place came to
- * first, SAMPLE_LINES are taken, and of more of them so many by chance, the later the fewer. A line that was accessed
- * SAMPLE_BURST times has a rest of twice as many accesses, the next time of four times as many, and so on; bursts get
- * shorter when more than SAMPLE_MANY accesses have been taken of the run. So small
- * runs are looked at in full, and of all others something is seen of every place. Atomic operations, which
- * order threads, are always taken.
+ * Memory is divided into lines of 64 bytes. The site that touches a line first decides whether the
+ * line is taken: the first SAMPLE_SITE_LINES of a site are, later ones with falling probability. A
+ * line rests after a burst of SAMPLE_BURST accesses: for twice as many accesses, next time for four
+ * times as many, and so on. Bursts get shorter once SAMPLE_ENOUGH accesses of the run were taken.
+ * So small runs are looked at in full, and of large ones something of every site. Atomic operations
+ * order threads, so they are always taken.
  *
- * The same events with the same seed give the same answers: a trace may be read again.
+ * The same events with the same seed give the same answers, so a trace may be read again.
  */
 #ifndef LEARN_FOLD_SAMPLE_H
 #define LEARN_FOLD_SAMPLE_H
 
 #include "learn/fold/fold_common.h"
 
-#define SAMPLE_LINES 256u
-#define SAMPLE_BURST 8192u
-#define SAMPLE_BURST_LEAST 64u
-#define SAMPLE_MANY (1u << 17)
+#define SAMPLE_SITE_LINES 256u	/* lines per site that are always taken */
+#define SAMPLE_BURST 8192u	/* accesses per line until it rests */
+#define SAMPLE_BURST_MIN 64u	/* accesses, however large the run */
+#define SAMPLE_ENOUGH (1u << 17)	/* accesses of a run after which bursts get shorter */
 #define SAMPLE_LINE 64u	/* bytes */
 
 struct sample;
@@ -29,15 +28,19 @@ struct sample *sample_new(uint64_t seed);
 void sample_free(struct sample *s);
 
 /* A part of an access that is taken. */
-struct sample_run {
+struct sample_part {
 	uint64_t addr, size;
-	bool anew;		/* its line had a rest: what was known of that is out of date */
+	bool after_rest;		/* its line had a rest: earlier accesses are out of date */
 };
 
-/* The next part of an access at `site` to *addr … end, which moves *addr on; false: there is none. */
-bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end, struct sample_run *run);
+/*
+ * The next part that is taken of an access at `site` to [*addr, end). Moves *addr behind it;
+ * false: there is none.
+ */
+bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end,
+		 struct sample_part *part);
 
-/* Memory begins anew: it is decided again. */
+/* Memory was allocated or freed: its lines are decided again. */
 void sample_fresh(struct sample *s, uint64_t addr, uint64_t size);
 
 #endif

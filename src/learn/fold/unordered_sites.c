@@ -6,17 +6,24 @@
 #include "coverage/fold/event_step.h"
 #include "coverage/trace_coverage.h"
 
-#define CELL_ACCESSES 256u	/* different ones of a granule; more are not looked at */
-#define RECENT 16u
+/* different accesses per granule; further ones are dropped, which bounds the time per access */
+#define CELL_ACCESSES 256u
+#define RECENT 16u		/* blocks per thread; further ones count as shared */
 
-/* The last one of a thread at a site: who is after it is after all of them. */
+/*
+ * The last access of a thread at a site. What is ordered after it is ordered after all earlier
+ * ones.
+ */
 struct last {
 	uint32_t thread, site, lockset;
 	uint64_t epoch;
-	uint8_t mask, write;	/* bytes of the granule */
+	uint8_t mask, write;	/* mask: bytes of the granule */
 };
 
-/* What a thread allocated since it last released something. */
+/*
+ * Blocks that a thread allocated since its last release, creation or other event that a thread
+ * may follow.
+ */
 struct recent {
 	struct {
 		uint64_t addr, end;
@@ -32,12 +39,13 @@ struct cell {
 struct unordered {
 	struct locks *locks;
 	struct cells cells;
-	struct learn_pairs pairs, races;	/* the lower number first */
+	struct learn_pairs pairs, races;	/* (A, B) with A <= B */
 	struct learn_pairs first, after;	/* (M, M) */
 	struct recent *recent;	/* by thread */
 	size_t recent_count;
-	uint8_t *known;		/* by site: others may know the memory */
-	size_t known_count;
+	/* by site: another thread may have known the memory at some access */
+	uint8_t *published;
+	size_t published_count;
 };
 
 static void clear(void *item)
@@ -64,11 +72,11 @@ void unordered_free(struct unordered *u)
 	learn_pairs_free(&u->first);
 	learn_pairs_free(&u->after);
 	free(u->recent);
-	free(u->known);
+	free(u->published);
 	free(u);
 }
 
-static void meet(struct unordered *u, const struct last *a, const struct last *b)
+static void add_unordered(struct unordered *u, const struct last *a, const struct last *b)
 {
 	uint32_t low = a->site < b->site ? a->site : b->site, high = a->site < b->site ? b->site : a->site;
 
@@ -77,7 +85,8 @@ static void meet(struct unordered *u, const struct last *a, const struct last *b
 		learn_pairs_add(&u->races, low, high);
 }
 
-static void see(struct unordered *u, struct cell *c, const struct last *now, const struct view *view)
+static void add_access(struct unordered *u, struct cell *c, const struct last *now,
+		       const struct view *view)
 {
 	struct last *same = NULL;
 	bool after = false;
@@ -90,7 +99,7 @@ static void see(struct unordered *u, struct cell *c, const struct last *now, con
 				same = old;
 		} else if ((old->write || now->write) && old->mask & now->mask &&
 			   !vclock_saw(view->strong, old->thread, old->epoch)) {
-			meet(u, old, now);
+			add_unordered(u, old, now);
 			after = true;
 		}
 	}
@@ -113,7 +122,7 @@ static bool is_recent(const struct recent *r, uint64_t addr, uint64_t end)
 	return false;
 }
 
-/* Every step of the event. */
+/* Takes all steps of an event: tracks recent blocks, and marks sites that access other memory. */
 static void follow_blocks(struct unordered *u, const struct event *ev, uint32_t site)
 {
 	struct iroot_step steps[TRACE_STEPS];
@@ -126,8 +135,8 @@ static void follow_blocks(struct unordered *u, const struct event *ev, uint32_t 
 		switch (steps[i].op) {
 		case IROOT_OP_READ: case IROOT_OP_WRITE:
 			if (site && !is_recent(r, steps[i].addr, steps[i].addr + steps[i].size)) {
-				u->known = xreach(u->known, site, &u->known_count, 1);
-				u->known[site] = 1;
+				u->published = xreach(u->published, site, &u->published_count, 1);
+				u->published[site] = 1;
 			}
 			break;
 		case IROOT_OP_FRESH:
@@ -168,7 +177,7 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site,
 					    .mask = mask_of(base, ev->addr, end),
 					    .write = (access & ACCESS_WRITE) != 0 };
 
-			see(u, cells_get(&u->cells, base / GRANULE_BYTES), &now, view);
+			add_access(u, cells_get(&u->cells, base / GRANULE_BYTES), &now, view);
 		}
 }
 
@@ -184,10 +193,11 @@ bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b)
 
 bool unordered_private(const struct unordered *u, uint32_t site)
 {
-	return site >= u->known_count || !u->known[site];
+	return site >= u->published_count || !u->published[site];
 }
 
-static void take(const struct unordered *u, const struct learn_pairs *from, struct learn_pairs *to)
+static void add_both_orders(const struct unordered *u, const struct learn_pairs *from,
+			    struct learn_pairs *to)
 {
 	for (size_t i = 0; i < from->count; i++) {
 		uint32_t a = from->items[i].first, b = from->items[i].second;
@@ -199,21 +209,24 @@ static void take(const struct unordered *u, const struct learn_pairs *from, stru
 	}
 }
 
-void unordered_take(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races)
+void unordered_add_pairs(const struct unordered *u, struct learn_pairs *all,
+			 struct learn_pairs *races)
 {
-	take(u, &u->pairs, all);
-	take(u, &u->races, races);
+	add_both_orders(u, &u->pairs, all);
+	add_both_orders(u, &u->races, races);
 }
 
-static void take_known(const struct unordered *u, const struct learn_pairs *from, struct learn_pairs *to)
+static void add_published(const struct unordered *u, const struct learn_pairs *from,
+			  struct learn_pairs *to)
 {
 	for (size_t i = 0; i < from->count; i++)
 		if (!unordered_private(u, from->items[i].first))
 			learn_pairs_add(to, from->items[i].first, from->items[i].second);
 }
 
-void unordered_take_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after)
+void unordered_add_order(const struct unordered *u, struct learn_pairs *first,
+			 struct learn_pairs *after)
 {
-	take_known(u, &u->first, first);
-	take_known(u, &u->after, after);
+	add_published(u, &u->first, first);
+	add_published(u, &u->after, after);
 }

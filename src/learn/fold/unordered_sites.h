@@ -1,6 +1,7 @@
 /*
- * Places that touch the same memory in no fixed order: conflicting accesses of two threads that
- * creation, join, barriers, conditions, semaphores and the like leave unordered. Locks do not count.
+ * Pairs of sites that access the same memory in no fixed order: conflicting accesses of two threads
+ * that creation, join, barriers, conditions, semaphores and the like leave unordered. Locks do not
+ * count as order.
  */
 #ifndef LEARN_FOLD_UNORDERED_SITES_H
 #define LEARN_FOLD_UNORDERED_SITES_H
@@ -12,32 +13,37 @@
 
 struct unordered;
 
-/* `locks` of the views to come. */
+/* `locks`: those of the views to come. */
 struct unordered *unordered_new(struct locks *locks);
 void unordered_free(struct unordered *u);
 
-/* Every event of the trace; `site` of those that access memory; `view` may be NULL. */
+/* Takes every event of the trace. `site`: of an access; `view` may be NULL. */
 void unordered_event(struct unordered *u, const struct event *ev, uint32_t site, const struct view *view);
 
-/* Memory begins anew. */
+/* Memory was allocated or freed. */
 void unordered_forget(struct unordered *u, uint64_t addr, uint64_t size);
 
-/* Were the two ever? In any order. */
+/* Were the two sites ever unordered? The order of a and b does not matter. */
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b);
 
 /*
- * Whenever it was done, its thread had allocated the memory and since then not released anything
- * that others could follow: nobody else knew it.
+ * At each access of the site, the thread itself had allocated the memory, and released nothing
+ * since that another thread could follow. So no other thread knew the memory.
  */
 bool unordered_private(const struct unordered *u, uint32_t site);
 
 /*
- * Places (M, M) that came first: no other thread had touched the memory unordered before; and that came after such
- * a one. But private ones.
+ * Adds pairs (M, M): to `first` if M accessed memory before any unordered access of another thread,
+ * to `after` if it came after one. Private sites are left out.
  */
-void unordered_take_order(const struct unordered *u, struct learn_pairs *first, struct learn_pairs *after);
+void unordered_add_order(const struct unordered *u, struct learn_pairs *first,
+			 struct learn_pairs *after);
 
-/* All pairs in both orders, but of private places; *races are those that no lock excludes. */
-void unordered_take(const struct unordered *u, struct learn_pairs *all, struct learn_pairs *races);
+/*
+ * Adds all pairs in both orders, except of private sites; to `races`, those that no lock
+ * excludes.
+ */
+void unordered_add_pairs(const struct unordered *u, struct learn_pairs *all,
+			 struct learn_pairs *races);
 
 #endif

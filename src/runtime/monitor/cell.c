@@ -7,27 +7,30 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
 
-#define CELLS (1u << 16)
-#define SPINS 200
-#define NAP_NS 50000u
+#define CELLS (1u << 16)	/* 8 MiB; the hash takes 16 bits */
+#define SPINS 200	/* tries to lock a cell before sleeping */
+#define NAP_NS 50000u	/* one sleep between two tries */
 
-/* Of cell.lock. Stuck: waited for in vain, which nobody does again. */
+/*
+ * Values of guard_cell.lock. CELL_STUCK: a thread waited for the cell until its time was up, so
+ * others do not wait.
+ */
 enum { CELL_FREE, CELL_LOCKED, CELL_STUCK };
 
-static struct cell *cells;
+static struct guard_cell *cells;
 
-bool cells_init(void)
+bool guard_cells_init(void)
 {
 	cells = arena_pages(CELLS * sizeof(*cells));
 	return cells != NULL;
 }
 
-static inline struct cell *cell_of(uint64_t tag)
+static inline struct guard_cell *cell_of(uint64_t tag)
 {
 	return &cells[mix_spread(tag) >> 48];
 }
 
-static bool try_lock(struct cell *c)
+static bool try_lock(struct guard_cell *c)
 {
 	uint32_t free = CELL_FREE;
 
@@ -36,7 +39,7 @@ static bool try_lock(struct cell *c)
 					   __ATOMIC_RELAXED);
 }
 
-static void clear(struct cell *c, uint64_t tag)
+static void clear(struct guard_cell *c, uint64_t tag)
 {
 	c->tag = tag;
 	c->count = 0;
@@ -44,14 +47,15 @@ static void clear(struct cell *c, uint64_t tag)
 	sys_clear(&c->write, sizeof(c->write));
 	sys_clear(c->read, sizeof(c->read));
 	sys_clear(c->tx, sizeof(c->tx));
-	cell_moved(c);
+	guard_cell_changed(c);
 }
 
 /*
- * Whoever holds it has lost the processor, and was perhaps about to change what we would pass it by to see: it gets the
- * time to go on, as long as a delay may take. A handler that jumped out of a hook never does.
+ * The thread that holds the cell has lost the processor, perhaps just before a change that the
+ * caller must see. So the caller waits for it, as long as a delay may take. It waits without
+ * effect if a handler jumped out of the monitor.
  */
-static bool wait_for(struct cell *c)
+static bool wait_for(struct guard_cell *c)
 {
 	struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t began = sys_clock_ns(CLOCK_MONOTONIC), took = 0;
@@ -59,50 +63,53 @@ static bool wait_for(struct cell *c)
 	bool got = false;
 
 	while (__atomic_load_n(&c->lock, __ATOMIC_RELAXED) != CELL_STUCK && !watch.log->off &&
-	       !guard_too_dear(began) && !(got = try_lock(c)) && took < watch.wait_ns) {
+	       !guard_over_budget(began) && !(got = try_lock(c)) && took < watch.wait_ns) {
 		sys_call(SYS_nanosleep, &nap, 0, 0);
 		took = sys_clock_ns(CLOCK_MONOTONIC) - began;
 	}
-	watch_count(&watch.waited_ns, took);
+	monitor_count(&watch.waited_ns, took);
 	if (!got && took >= watch.wait_ns)
 		__atomic_compare_exchange_n(&c->lock, &locked, CELL_STUCK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return got;
 }
 
-struct cell *cell_lock(uint64_t tag)
+struct guard_cell *guard_cell_lock(uint64_t tag)
 {
-	struct cell *c = cell_of(tag);
+	struct guard_cell *c = cell_of(tag);
 	bool got = false;
 
 	for (int i = 0; i < SPINS && !(got = try_lock(c)); i++)
 		sys_pause();
 	if (!got && !wait_for(c)) {
-		watch_count(&watch.log->lost_busy, 1);
+		monitor_count(&watch.log->lost_busy, 1);
 		return NULL;
 	}
 	if (c->tag != tag) {
 		if (c->tag)
-			watch_count(&watch.log->lost_cells, 1);
+			monitor_count(&watch.log->lost_cells, 1);
 		clear(c, tag);
 	}
 	return c;
 }
 
-void cell_forget(uint64_t tag)
+void guard_cell_forget(uint64_t tag)
 {
-	struct cell *c = cell_of(tag);
+	struct guard_cell *c = cell_of(tag);
 
 	if (__atomic_load_n(&c->tag, __ATOMIC_RELAXED) != tag || !try_lock(c))
 		return;
 	if (c->tag == tag)
 		clear(c, 0);
-	cell_unlock(c);
+	guard_cell_unlock(c);
 }
 
-/* Some may be locked by threads that are not here any more. */
-void cells_forked(void)
+/*
+ * Threads that do not exist in the child may have locked some cells, so the child starts with
+ * new ones.
+ */
+void guard_cells_forked(void)
 {
-	struct cell *fresh = arena_pages(CELLS * sizeof(*cells));
+	struct guard_cell *fresh = arena_pages(CELLS * sizeof(*cells));
 
 	if (fresh)
 		cells = fresh;

@@ -1,60 +1,82 @@
 /*
- * What is known of a piece of memory (8 bytes unless told otherwise). A direct-mapped table:
- * where two pieces meet, the newer one stays.
+ * The state that guard keeps for a granule of memory (8 bytes, or as --granularity says), a lock or
+ * a gate: the last accesses, and the transactions that touched it. The table is direct-mapped: if
+ * two tags share a cell, the newer one clears it.
+ *
+ * Example: threads 0.1 (slot 0, serial 1) and 0.2 (slot 1, serial 2) call deposit(), which reads
+ * `balance` at site 7 and writes it at site 8. Training found both in one transaction. `balance` is
+ * at 0x5000, so the tag is 0xa00. "s7 t2 a1" stands for site 7, serial 2, access 1 of that thread:
+ *
+ * 	event                       touched wrote  write     read[0]   tx[0]: site, slot, epoch
+ * 	0.2 reads; its epoch is 1         2     0  -         s7 t2 a1  7, 1, 1  exclusive
+ * 	0.1 is about to read: tx[0] is under way, so 0.1 waits while the epoch of slot 1 is 1
+ * 	0.2 writes                        2     2  s8 t2 a2  -         8, 1, 1  exclusive
+ * 	0.2 leaves deposit(); its epoch becomes 2, 0.1 is woken and finds tx[0] out of date
+ * 	0.1 reads; its epoch is 1   SEVERAL     2  s8 t2 a2  s7 t1 a1  7, 0, 1  exclusive
+ *
+ * A write empties read[]. The read is exclusive because its transaction also writes. `version` grew
+ * with each access; a thread that waits for an access instead of a transaction waits on it.
  */
 #ifndef RUNTIME_MONITOR_CELL_H
 #define RUNTIME_MONITOR_CELL_H
 
 #include "runtime/monitor/monitor.h"
 
-#define CELL_READS 5u
+#define CELL_READS 5u	/* reads per cell: with tx[], they fill its two cache lines */
 #define CELL_TX 4u
-#define CELL_MANY UINT16_MAX
-#define CELL_LOCK (1ull << 62)	/* in a tag: the address of a lock */
-#define CELL_GATE (1ull << 61)	/* … the number of a gate */
+#define CELL_SEVERAL UINT16_MAX
+#define CELL_TAG_LOCK (1ull << 62)	/* tag of a lock: its address / 8, and this bit */
+#define CELL_TAG_GATE (1ull << 61)	/* tag of a gate: its number, and this bit */
 
-struct cell_last {
+/* An access, and the thread that made it. */
+struct guard_cell_access {
 	uint32_t site;		/* 0: none */
 	uint16_t serial;
-	uint16_t place : 10, at : 6;	/* of the thread; its watch_thread.accesses then, as far as that fits */
+	/* slot of the thread; low bits of its monitor_thread.accesses */
+	uint16_t slot : 10, access : 6;
 };
 
-_Static_assert(WATCH_THREADS <= 1u << 10, "place");
-#define CELL_AT 63u
+_Static_assert(MONITOR_THREADS <= 1u << 10, "slot");
+#define CELL_ACCESS_MASK 63u	/* of guard_cell_access.access, 6 bits */
 
-struct cell_tx {
+/* A transaction that accessed the granule. It is under way while its thread has this epoch. */
+struct guard_cell_tx {
 	uint32_t site, epoch;
-	uint16_t place;
-	uint16_t exclusive;
+	uint16_t slot;
+	uint16_t exclusive;	/* 1: it writes the granule, or other memory */
 };
 
-struct cell {
-	uint32_t lock;
-	uint32_t version;	/* moves with each access */
-	uint64_t tag;		/* 0: nobody's */
-	uint16_t touched, wrote;	/* serial of the only thread that did; 0: nobody, CELL_MANY: several */
-	uint32_t count;		/* of read */
-	struct cell_last write;
-	struct cell_last read[CELL_READS];	/* since the write, the newest last */
-	struct cell_tx tx[CELL_TX];
+struct guard_cell {
+	uint32_t lock;		/* enum in cell.c */
+	uint32_t version;	/* changes with each access; a futex */
+	uint64_t tag;		/* 0: the cell is free */
+	/*
+	 * Serial of the only thread that accessed, or wrote, it. 0: none did; CELL_SEVERAL:
+	 * several did.
+	 */
+	uint16_t touched, wrote;
+	uint32_t count;		/* number of entries in read[] */
+	struct guard_cell_access write;
+	struct guard_cell_access read[CELL_READS];	/* since the write, ascending by time */
+	struct guard_cell_tx tx[CELL_TX];
 } __attribute__((aligned(128)));
 
-_Static_assert(sizeof(struct cell) == 128, "cell");
+_Static_assert(sizeof(struct guard_cell) == 128, "cell");
 
-SNARLRT_HIDDEN bool cells_init(void);
-SNARLRT_HIDDEN void cells_forked(void);
+SNARLRT_HIDDEN bool guard_cells_init(void);
+SNARLRT_HIDDEN void guard_cells_forked(void);
 
-/* May nap. NULL: busy all the time, counted. Unlock it soon. */
-SNARLRT_HIDDEN struct cell *cell_lock(uint64_t tag);
-SNARLRT_HIDDEN void cell_forget(uint64_t tag);
+/* Locks and returns the cell of the tag; may sleep. NULL: it stayed locked, which is counted. */
+SNARLRT_HIDDEN struct guard_cell *guard_cell_lock(uint64_t tag);
+SNARLRT_HIDDEN void guard_cell_forget(uint64_t tag);
 
-static inline void cell_unlock(struct cell *c)
+static inline void guard_cell_unlock(struct guard_cell *c)
 {
-	__atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);	/* pairs with that of cell_lock */
+	__atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);	/* pairs with try_lock() */
 }
 
-/* Whoever waits for a change looks again with its next nap: the access is still to be done. */
-static inline void cell_moved(struct cell *c)
+/* Does not wake waiting threads: the access is still to come, and they look again soon. */
+static inline void guard_cell_changed(struct guard_cell *c)
 {
 	__atomic_store_n(&c->version, c->version + 1, __ATOMIC_RELEASE);
 }

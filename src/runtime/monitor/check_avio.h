@@ -1,16 +1,16 @@
 /*
- * AVIO's invariants, watched while the program runs (check.c); docs/check.md.
+ * AVIO's invariants, checked while the program runs (docs/check.md).
  *
- * With all places watched (watch.streaks), most accesses teach nothing: a thread goes on with memory that
- * nobody else touched since. Two kinds are let pass:
+ * check --all looks at all sites (watch.streaks). Most accesses then continue a streak: the thread
+ * goes on with memory that no other thread accessed since. Two kinds are not looked at:
  *
- *   - Whoever writes owns the memory, by its shadow, until another thread comes; what it does until then
- *     does not even come to C.
- *   - Who has read, and nobody wrote since, may read again.
+ * - A thread that writes a granule owns it, by the shadow, until another thread comes. Its accesses
+ *   until then do not even call the runtime.
+ * - A thread reads a granule again that no thread wrote since its last read.
  *
- * So the access before, p, may be one that was not looked at. That it was there at all, and what others did
- * since, is known; where it was, and whether it wrote, is taken from training (rules_site.after). Of several
- * writes of a streak the first is known.
+ * So the access p before the current one may be one of these. The cell tells that p exists and what
+ * other threads did since. The site of p, and whether it wrote, are taken from training
+ * (rules_site.after). Of the writes of a streak, the cell has the first.
  */
 #ifndef RUNTIME_MONITOR_CHECK_AVIO_H
 #define RUNTIME_MONITOR_CHECK_AVIO_H
@@ -18,23 +18,28 @@
 #include "runtime/monitor/check_cell.h"
 #include "runtime/monitor/rules.h"
 
-/* With streaks: a read that changes nothing. Others may change the cell meanwhile; they come after it, then. */
-static inline bool check_read_again(uint64_t addr, uint64_t size)
+/*
+ * With streaks: does the read change nothing in the cell? If other threads change it meanwhile,
+ * they come after the read, so no lock is needed.
+ */
+static inline bool check_is_repeated_read(uint64_t addr, uint64_t size)
 {
-	uint64_t at = addr & TRACE_ADDR_MASK, piece = at >> 3, number = piece / CHECK_PAGE;
-	const struct watch_page *seen = &watch_self.pages[number % WATCH_PAGES];
+	uint64_t at = addr & TRACE_ADDR_MASK, granule = at >> 3,
+		 number = granule / CHECK_PAGE_GRANULES;
+	const struct monitor_page *seen = &monitor_self.pages[number % MONITOR_CACHED_PAGES];
 	const struct check_cell *c;
 
-	if ((at + size - 1) >> 3 != piece || seen->number != number + 1)
+	if ((at + size - 1) >> 3 != granule || seen->number != number + 1)
 		return false;
-	c = &seen->page->near[piece % CHECK_PAGE];
-	for (uint32_t i = 0; i < CHECK_NEAR && i < c->count; i++)
-		if (c->own[i].serial == watch_self.serial)
-			return !c->own[i].write && !c->own[i].last;
+	c = &seen->page->cells[granule % CHECK_PAGE_GRANULES];
+	for (uint32_t i = 0; i < CHECK_CELL_THREADS && i < c->count; i++)
+		if (c->threads[i].serial == monitor_self.serial)
+			return !c->threads[i].write && !c->threads[i].last_remote_write;
 	return false;
 }
 
-/* Before the access is done. */
-SNARLRT_HIDDEN void check_access(uint64_t addr, uint64_t size, const struct rules_place *place, bool write);
+/* Called before the access is done. */
+SNARLRT_HIDDEN void check_access(uint64_t addr, uint64_t size, const struct active_site *site,
+				 bool write);
 
 #endif

@@ -7,30 +7,33 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 
-#define SPINS 200
-#define MEMORY_SHARE 4u		/* of the machine's memory, this part at most */
-#define LEAST_PAGES 64u
-#define MOST_PAGES (1u << 19)
+#define SPINS 200	/* tries to lock a cell, or to see a page, before giving up */
+#define MEMORY_SHARE 4u		/* the cells take at most this part of the machine's memory */
+#define LEAST_PAGES 64u		/* with less memory than that, check does not start */
+#define MOST_PAGES (1u << 19)	/* cells of 2 GiB of the program's memory */
 
 static struct {
 	struct check_page *pages;
-	uint32_t used, most;	/* used goes on when there is no room any more */
+	/* pages in use, and that there may be; `used` also counts attempts without room */
+	uint32_t used, most;
 	uint32_t mask;
-	/* Open addressing, never emptied: number of the page plus 1, and behind it where it is. */
+	/* Hash with open addressing; entries are never removed. */
 	struct slot {
-		uint64_t number;
-		struct check_page *page;	/* written last; NULL: not yet, or no room */
+		uint64_t number;	/* of the page, plus 1; 0: free */
+		/* written last; NULL: not yet known, or there was no room */
+		struct check_page *page;
 	} *slots;
 } cells;
 
-/* Only what is touched costs memory; how much may be follows from the machine. */
+/* The limit depends on the machine's memory. Only pages of cells that are touched take any. */
 static uint32_t pages_allowed(void)
 {
 	struct sysinfo info = { 0 };
 	uint64_t most;
 
 	sys_call(SYS_sysinfo, &info, 0, 0);
-	most = info.totalram * info.mem_unit / MEMORY_SHARE / (CHECK_PAGE * sizeof(struct check_cell));
+	most = info.totalram * info.mem_unit / MEMORY_SHARE /
+	       (CHECK_PAGE_GRANULES * sizeof(struct check_cell));
 	return most < LEAST_PAGES ? LEAST_PAGES : most > MOST_PAGES ? MOST_PAGES : (uint32_t)most;
 }
 
@@ -49,7 +52,7 @@ bool check_cells_init(void)
 	return cells.slots != NULL;
 }
 
-/* The slot of the page; one that is free if there is none. */
+/* The slot of the page, or a free slot. */
 static struct slot *find(uint64_t number)
 {
 	uint64_t i = mix_spread(number) >> 24;
@@ -63,35 +66,38 @@ static struct slot *find(uint64_t number)
 	}
 }
 
-/* A free one may be another's, or another page's, by now. */
+/* Another thread may have claimed the free slot meanwhile, even for another page. */
 static bool is_for(const struct slot *s, uint64_t number)
 {
 	return __atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number + 1;
 }
 
-/* Takes a page for the slot, if there is one. */
+/* Claims a slot for the page, and a page of cells. NULL: there is no room. */
 static struct slot *claim(uint64_t number)
 {
 	struct slot *s;
-	uint64_t nobody;
+	uint64_t free;
 	uint32_t n;
 
 	if (__atomic_load_n(&cells.used, __ATOMIC_RELAXED) >= cells.most)
 		return NULL;
 	do {
-		nobody = 0;
+		free = 0;
 		s = find(number);
 		if (is_for(s, number))
-			return s;	/* another thread's */
-	} while (!__atomic_compare_exchange_n(&s->number, &nobody, number + 1, false, __ATOMIC_ACQ_REL,
-					      __ATOMIC_RELAXED));
+			return s;	/* another thread was faster */
+	} while (!__atomic_compare_exchange_n(&s->number, &free, number + 1, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	n = __atomic_fetch_add(&cells.used, 1, __ATOMIC_RELAXED);
 	if (n < cells.most)
 		__atomic_store_n(&s->page, &cells.pages[n], __ATOMIC_RELEASE);
 	return s;
 }
 
-/* NULL: no room. Whoever claimed the slot may not have come to its page yet. */
+/*
+ * Returns the page, or NULL if there is no room. The thread that claimed the slot may be about
+ * to write it.
+ */
 static struct check_page *page_of(const struct slot *s)
 {
 	struct check_page *page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
@@ -112,13 +118,14 @@ struct check_page *check_page_make(uint64_t number)
 		s = claim(number);
 	page = s ? page_of(s) : NULL;
 	if (page)
-		watch_self.pages[number % WATCH_PAGES] = (struct watch_page){ number + 1, page };
+		monitor_self.pages[number % MONITOR_CACHED_PAGES] =
+			(struct monitor_page){ number + 1, page };
 	else
-		watch_count(&watch.log->lost_cells, 1);
+		monitor_count(&watch.log->lost_cells, 1);
 	return page;
 }
 
-/* Whoever holds it may have been interrupted for long: do not wait for that. */
+/* Does not wait for long: the thread that holds the cell may have been interrupted. */
 bool check_cell_lock(struct check_cell *c)
 {
 	for (int i = 0; i < SPINS; i++) {
@@ -129,7 +136,7 @@ bool check_cell_lock(struct check_cell *c)
 			return true;
 		sys_pause();
 	}
-	watch_count(&watch.log->lost_busy, 1);
+	monitor_count(&watch.log->lost_busy, 1);
 	return false;
 }
 
@@ -137,27 +144,32 @@ void check_cells_forget(uint64_t first, uint64_t last)
 {
 	if (!__atomic_load_n(&cells.used, __ATOMIC_RELAXED))
 		return;
-	for (uint64_t number = first / CHECK_PAGE; number <= last / CHECK_PAGE; number++) {
-		uint64_t start = number * CHECK_PAGE;
-		uint64_t end = last - start < CHECK_PAGE ? last - start : CHECK_PAGE - 1;
+	for (uint64_t number = first / CHECK_PAGE_GRANULES; number <= last / CHECK_PAGE_GRANULES;
+	     number++) {
+		uint64_t start = number * CHECK_PAGE_GRANULES;
+		uint64_t end =
+			last - start < CHECK_PAGE_GRANULES ? last - start : CHECK_PAGE_GRANULES - 1;
 		struct slot *s = find(number);
 		struct check_page *page = is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
 
 		for (uint64_t i = first > start ? first - start : 0; page && i <= end; i++) {
-			struct check_cell *c = &page->near[i];
+			struct check_cell *c = &page->cells[i];
 
 			if (!c->count || !check_cell_lock(c))
 				continue;
 			c->count = 0;
 			c->latest = 0;
 			if (watch.streaks)
-				__atomic_store_n(check_shadow(start + i), 0, __ATOMIC_RELAXED);
+				__atomic_store_n(check_owner(start + i), 0, __ATOMIC_RELAXED);
 			check_cell_unlock(c);
 		}
 	}
 }
 
-/* Some may be locked by threads that are not here any more: all begin anew, where they are. */
+/*
+ * Threads that do not exist in the child may have locked some cells: clears all of them in
+ * place.
+ */
 void check_cells_forked(void)
 {
 	if (cells.pages)

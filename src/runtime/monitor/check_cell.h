@@ -1,86 +1,90 @@
 /*
- * What mode check knows of a piece of memory (8 bytes unless told otherwise): of each thread
- * its last access, and what others did since.
+ * The state that check keeps for a granule of memory (8 bytes, or as --granularity says): for each
+ * thread its last access, and what other threads did since.
  *
- * Pieces do not share cells: a page of cells is made for CELL_PAGE pieces of memory when the
- * first of them is touched by a watched place, and found by a table of pages and a small
- * cache of each thread's. A cell is a cache line, and a second one where more than a few
- * threads come.
+ * Granules never share a cell. The first access of a monitored site to CHECK_PAGE_GRANULES granules
+ * creates a page of cells for them. A hash table finds the page, behind a small cache per thread. A
+ * cell takes one cache line for up to CHECK_CELL_THREADS threads, and a second one for
+ * CHECK_OVERFLOW_THREADS more.
  */
 #ifndef RUNTIME_MONITOR_CHECK_CELL_H
 #define RUNTIME_MONITOR_CHECK_CELL_H
 
 #include "runtime/monitor/monitor.h"
 
-#define CHECK_PAGE 512u		/* pieces */
-#define CHECK_NEAR 3u		/* threads in the first line, and in the second */
-#define CHECK_FAR 4u
-#define CHECK_SITES (1u << 24)	/* places with larger numbers are not watched */
+#define CHECK_PAGE_GRANULES 512u	/* 4 KiB of memory */
+#define CHECK_CELL_THREADS 3u		/* threads in a cell's first line, and in the second */
+#define CHECK_OVERFLOW_THREADS 4u
+#define CHECK_SITES (1u << 24)	/* sites with larger numbers are not checked: 24 bits */
 
-/* Sites are 0 if there is none. */
-struct check_own {
+/* What one thread did to the granule. Sites are 0 if there is none. */
+struct check_thread {
 	uint64_t site : 24;	/* of the last access */
-	uint64_t wrote : 24;	/* of the last write */
+	uint64_t last_write : 24;	/* of the thread's last write */
 	uint64_t serial : 16;
-	uint64_t first : 24;	/* first remote access since that write */
-	uint64_t last : 24;	/* last remote write since the last access */
+	uint64_t first_remote : 24;	/* first access of another thread since that write */
+	/* last write of another thread since the thread's last access */
+	uint64_t last_remote_write : 24;
 	uint64_t write : 1;
-	uint64_t first_reads : 1;
+	uint64_t first_remote_reads : 1;
 };
 
 struct check_cell {
 	/*
-	 * Who was here last: site << 16 | serial. The same one again, with nobody in between,
-	 * changes nothing, and needs no lock. Pairs with nothing: it is only compared.
+	 * The last access, as site << 16 | serial. If the same site and thread come again,
+	 * nothing changes, so the caller needs no lock. It is only compared, so relaxed loads
+	 * and stores are enough.
 	 */
 	uint64_t latest;
 	uint32_t lock;
 	uint32_t count;
-	struct check_own own[CHECK_NEAR];
+	struct check_thread threads[CHECK_CELL_THREADS];
 } __attribute__((aligned(64)));
 
 struct check_page {
-	struct check_cell near[CHECK_PAGE];
-	struct check_own far[CHECK_PAGE][CHECK_FAR];
+	struct check_cell cells[CHECK_PAGE_GRANULES];
+	struct check_thread overflow[CHECK_PAGE_GRANULES][CHECK_OVERFLOW_THREADS];
 };
 
-_Static_assert(sizeof(struct check_own) == 16 && sizeof(struct check_cell) == 64, "cell");
+_Static_assert(sizeof(struct check_thread) == 16 && sizeof(struct check_cell) == 64, "cell");
 
 SNARLRT_HIDDEN bool check_cells_init(void);
 SNARLRT_HIDDEN void check_cells_forked(void);
 
-/* The page of a piece; NULL: there is none, and no room (counted). */
+/* The page with this number, created at first use; NULL: there is no room, which is counted. */
 SNARLRT_HIDDEN struct check_page *check_page_make(uint64_t number);
 
-/* Memory begins anew. */
+/* Granules `first` to `last` were allocated or freed: forgets their accesses. */
 SNARLRT_HIDDEN void check_cells_forget(uint64_t first, uint64_t last);
 
 static inline struct check_page *check_page(uint64_t number)
 {
-	struct watch_page *seen = &watch_self.pages[number % WATCH_PAGES];
+	struct monitor_page *seen = &monitor_self.pages[number % MONITOR_CACHED_PAGES];
 
 	if (likely(seen->number == number + 1))
 		return seen->page;
 	return check_page_make(number);
 }
 
-static inline struct check_own *check_own_at(struct check_page *p, uint32_t piece, uint32_t i)
+static inline struct check_thread *check_thread_at(struct check_page *p, uint32_t granule,
+						   uint32_t i)
 {
-	return i < CHECK_NEAR ? &p->near[piece].own[i] : &p->far[piece][i - CHECK_NEAR];
+	return i < CHECK_CELL_THREADS ? &p->cells[granule].threads[i]
+				      : &p->overflow[granule][i - CHECK_CELL_THREADS];
 }
 
-/* With watch.streaks: whose the piece is. */
-static inline uint16_t *check_shadow(uint64_t piece)
+/* With watch.streaks: the shadow value of the thread that owns the granule. */
+static inline uint16_t *check_owner(uint64_t granule)
 {
-	return (uint16_t *)SHADOW_BASE + piece;
+	return (uint16_t *)SHADOW_BASE + granule;
 }
 
-/* false: busy, counted. */
+/* false: it stayed locked, which is counted. */
 SNARLRT_HIDDEN bool check_cell_lock(struct check_cell *c);
 
 static inline void check_cell_unlock(struct check_cell *c)
 {
-	__atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);	/* pairs with that of check_cell_lock */
+	__atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);	/* pairs with check_cell_lock() */
 }
 
 #endif

@@ -1,70 +1,88 @@
 /*
- * Mode guard: accesses that would leave the paths that were tested are delayed; docs/guard.md.
+ * Mode guard: delays accesses whose order no passing run had (docs/guard.md).
  *
- * A guard only ever delays. No delay is longer than watch.wait_ns in all, and nobody is
- * waited for who waits for us in turn, here or for a lock that we hold.
+ * A guard does nothing but delay. The delays of one access take watch.wait_ns at most. A thread
+ * never waits for a thread that waits for it, be it in a delay or for a lock that it holds.
  */
 #ifndef RUNTIME_MONITOR_GUARD_H
 #define RUNTIME_MONITOR_GUARD_H
 
 #include "runtime/monitor/cell.h"
 
-/* Something in the way of an access. */
+/* Why an access must wait. */
 struct guard_conflict {
-	enum watchlog_kind kind;	/* WATCHLOG_NONE: nothing */
-	uint32_t site;			/* the other one's */
-	uint32_t place;			/* of the thread that should move on, or WATCH_ANYBODY */
-	uint32_t at;			/* which of its accesses has to be followed by another one, plus 1; 0: that is not it */
-	uint32_t *word, value;		/* a futex: what changes when it does */
-	uint32_t *waiters;		/* NULL: nobody wakes us */
+	enum watchlog_kind kind;	/* WATCHLOG_NONE: it need not */
+	uint32_t site;			/* of the other thread's access; 0: none */
+	/* of the thread that must make progress, or MONITOR_ANY_THREAD */
+	uint32_t slot;
+	/*
+	 * 1 + number of that thread's access that another access of the thread must follow; 0: the
+	 * conflict ends for another reason.
+	 */
+	uint32_t access;
+	/* futex that changes when the conflict may be over, and its value now */
+	uint32_t *word, value;
+	/* number of threads that wait on `word`; NULL: the futex is not woken */
+	uint32_t *waiters;
 };
 
-/* A delay, from the first conflict to the access. All zero at first. */
+/* The delays of one access, from the first conflict until the access is done. All zero at first. */
 struct guard_delay {
 	struct watchlog_record *record;
 	uint64_t began;
-	uint64_t napped;	/* ns */
-	bool settle;		/* what it waited for has only just begun */
-	bool vain;		/* go on, whatever is in the way */
+	uint64_t slept_ns;	/* time slept so far */
+	bool settle;		/* the conflict ended with an access that may still be under way */
+	bool give_up;		/* go on in spite of conflicts */
 };
 
-SNARLRT_HIDDEN void guard_access(uint64_t tag, const struct rules_place *place, bool write);
-/* Before the first access of a transaction behind a gate (rules.h). */
-SNARLRT_HIDDEN void guard_gate(const struct rules_place *place);
+SNARLRT_HIDDEN void guard_access(uint64_t tag, const struct active_site *site, bool write);
+/*
+ * The lock of a gate (abi/rules_format.h), passed before a transaction's first access to its
+ * memory.
+ */
+SNARLRT_HIDDEN void guard_gate(const struct active_site *site);
 
 /* guard_cancel.c: before a thread is cancelled. */
 SNARLRT_HIDDEN void guard_cancel(uint64_t handle, uint64_t pc);
 
-/* guard_wait.c: a little of the delay. Look again then; if `vain`, do not. */
+/*
+ * guard_wait.c: sleeps for a part of the delay; then the caller checks for conflicts again,
+ * unless d->give_up is set.
+ */
 SNARLRT_HIDDEN void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site);
 SNARLRT_HIDDEN void guard_wait_end(struct guard_delay *d);
-/* Is there so much waiting already that no more is allowed? */
-SNARLRT_HIDDEN bool guard_too_dear(uint64_t now);
+/* Did the process's delays use up their share of its time? */
+SNARLRT_HIDDEN bool guard_over_budget(uint64_t now);
 
-/* guard_pset.c, on a locked cell. */
-SNARLRT_HIDDEN bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
-				  struct guard_conflict *out);
-SNARLRT_HIDDEN void pset_done(struct cell *c, const struct rules_place *place, bool write);
-
-/* guard_tx.c, on a locked cell. `exclusive`: it writes, or will. */
-SNARLRT_HIDDEN bool tx_conflict(struct cell *c, bool exclusive, struct guard_conflict *out);
-SNARLRT_HIDDEN void tx_done(struct cell *c, const struct rules_place *place, bool exclusive);
-SNARLRT_HIDDEN bool tx_exclusive(const struct rules_place *place, bool write);
-
-/* The transactions of the thread itself. */
-SNARLRT_HIDDEN void tx_before_access(const struct rules_place *place);
-SNARLRT_HIDDEN void tx_begin_access(const struct rules_place *place);
-SNARLRT_HIDDEN void tx_end(void);
-SNARLRT_HIDDEN void tx_end_if_over(void);
+/* guard_pset.c; the cell is locked by the caller. */
+SNARLRT_HIDDEN bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site,
+					bool write, struct guard_conflict *out);
+SNARLRT_HIDDEN void guard_pset_done(struct guard_cell *c, const struct active_site *site,
+				    bool write);
 
 /*
- * guard_lock.c: mutexes. Before it is asked for; once it is held; likewise in other ways than by waiting at
- * a known place; while it is still held.
+ * guard_transaction.c; the cell is locked by the caller. `exclusive`: the access writes, or its
+ * transaction does.
  */
-SNARLRT_HIDDEN void guard_lock_before(const void *lock, uint64_t pc);
-SNARLRT_HIDDEN void guard_lock_held(const void *lock);
-SNARLRT_HIDDEN void guard_lock_unknown(const void *lock);
-SNARLRT_HIDDEN void guard_unlock(const void *lock);
+SNARLRT_HIDDEN bool guard_tx_conflict(struct guard_cell *c, bool exclusive,
+				      struct guard_conflict *out);
+SNARLRT_HIDDEN void guard_tx_done(struct guard_cell *c, const struct active_site *site,
+				  bool exclusive);
+SNARLRT_HIDDEN bool guard_tx_exclusive(const struct active_site *site, bool write);
+
+/* The calling thread's own transactions. */
+SNARLRT_HIDDEN void guard_tx_before_access(const struct active_site *site);
+SNARLRT_HIDDEN void guard_tx_begin_access(const struct active_site *site);
+SNARLRT_HIDDEN void guard_tx_end(void);
+SNARLRT_HIDDEN void guard_tx_end_if_tail(void);
+
+/* guard_lock.c: mutexes and held locks. */
+SNARLRT_HIDDEN void guard_lock_before(const void *lock, uint64_t pc);	/* a blocking lock begins */
+SNARLRT_HIDDEN void guard_lock_acquired(const void *lock);	/* it has ended */
+/* The lock was taken by a trylock or timed lock, or again at the end of a condition wait. */
+SNARLRT_HIDDEN void guard_lock_acquired_elsewhere(const void *lock);
+SNARLRT_HIDDEN void guard_unlock(const void *lock);	/* it is still held */
+/* The thread holds a lock of any kind, or holds it no longer. */
 SNARLRT_HIDDEN void guard_held_add(const void *lock);
 SNARLRT_HIDDEN void guard_held_remove(const void *lock);
 

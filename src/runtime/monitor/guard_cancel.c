@@ -1,12 +1,12 @@
 /*
- * A thread that is cancelled ends where it next looks, maybe with a lock held that nobody will give back. If
- * passing runs only ever cancelled threads that rested, in a call, without a lock, then it is put off until
- * that is so.
+ * Guard, pthread_cancel(): a cancelled thread ends at its next cancellation point, perhaps while
+ * it holds a lock that is then never released. If in all passing runs the cancelled threads were
+ * in a blocking call and held no lock, the cancellation waits until that is true.
  */
 #include "runtime/monitor/guard.h"
 
-/* NULL: it has ended, or is not known. */
-static const struct watch_thread *thread_of(uint64_t handle)
+/* NULL: the thread has ended, or is not known. */
+static const struct monitor_thread *thread_of(uint64_t handle)
 {
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
@@ -16,34 +16,37 @@ static const struct watch_thread *thread_of(uint64_t handle)
 	return NULL;
 }
 
-static bool rests(const struct watch_thread *t)
+static bool rests(const struct monitor_thread *t)
 {
 	uint64_t holds = 0;
 
-	for (unsigned i = 0; i < WATCH_HELD; i++)
+	for (unsigned i = 0; i < MONITOR_HELD_LOCKS; i++)
 		holds |= __atomic_load_n(&t->held[i], __ATOMIC_RELAXED);
-	return !holds && __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) == WATCH_BLOCKED &&
+	return !holds && __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) == MONITOR_BLOCKED &&
 	       !__atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
 }
 
 void guard_cancel(uint64_t handle, uint64_t pc)
 {
-	const struct rules_place *place = rules_find(pc, true);
+	const struct active_site *site = rules_find(pc, true);
 	struct guard_delay delay = { 0 };
-	const struct watch_thread *t;
-	uint32_t nobody = 0;
+	const struct monitor_thread *t;
+	uint32_t never_changes = 0;
 
-	if (!place || (place->flags & (RULES_CANCEL | RULES_LATE)) != (RULES_CANCEL | RULES_LATE))
+	if (!site || (site->flags & (RULES_CANCEL | RULES_LATE)) != (RULES_CANCEL | RULES_LATE))
 		return;
-	while (!delay.vain) {
-		struct guard_conflict busy = { .kind = WATCHLOG_PSET, .place = WATCH_ANYBODY, .word = &nobody };
+	while (!delay.give_up) {
+		struct guard_conflict busy = { .kind = WATCHLOG_PSET,
+					       .slot = MONITOR_ANY_THREAD,
+					       .word = &never_changes };
 
 		t = thread_of(handle);
-		if (t ? t == watch_me() || rests(t) : !__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
+		if (t ? t == monitor_me() || rests(t)
+		      : !__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
 			break;
 		if (t)
-			busy.place = (uint32_t)(t - watch.threads);
-		guard_wait(&delay, &busy, place->site);
+			busy.slot = (uint32_t)(t - watch.threads);
+		guard_wait(&delay, &busy, site->number);
 	}
 	guard_wait_end(&delay);
 }

@@ -1,76 +1,77 @@
 /*
- * Accesses, and the locks around them.
+ * Guard: the delay loop of an access, and mutexes.
  *
- * A thread that is delayed while it holds a lock which the transaction needs to get on would be delayed
- * in vain. So a transaction that touched memory under a lock and let it go leaves its
- * mark at the lock as well, and others are delayed before they take it; or, should that
- * have come between, give it back at once and take it again later, which nobody can see.
+ * A delay has no effect if the delayed thread holds a lock that the transaction under way needs
+ * next. So a transaction that accessed memory under a lock and released it also marks the cell of
+ * the lock. Other threads are then delayed before they take the lock. If the mark comes between
+ * that check and the lock, the thread releases the lock at once and takes it again later. It has
+ * not used it yet, so the program cannot tell.
  */
 #include <pthread.h>
 
 #include "runtime/core/real.h"
 #include "runtime/monitor/guard.h"
 
-static bool conflict(struct cell *c, const struct rules_place *place, bool write, bool exclusive,
-		     struct guard_conflict *out)
+static bool conflict(struct guard_cell *c, const struct active_site *site, bool write,
+		     bool exclusive, struct guard_conflict *out)
 {
-	return (watch.tx && tx_conflict(c, exclusive, out)) ||
-	       (watch.pset && pset_conflict(c, place, write, out));
+	return (watch.tx && guard_tx_conflict(c, exclusive, out)) ||
+	       (watch.pset && guard_pset_conflict(c, site, write, out));
 }
 
-void guard_access(uint64_t tag, const struct rules_place *place, bool write)
+void guard_access(uint64_t tag, const struct active_site *site, bool write)
 {
-	bool exclusive = watch.tx && tx_exclusive(place, write);
+	bool exclusive = watch.tx && guard_tx_exclusive(site, write);
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
-	struct cell *c;
+	struct guard_conflict other;
+	struct guard_cell *c;
 
 	if (watch.tx)
-		tx_before_access(place);
-	while ((c = cell_lock(tag)) && !delay.vain &&
-	       conflict(c, place, write, exclusive, &in_the_way)) {
-		cell_unlock(c);
-		guard_wait(&delay, &in_the_way, place->site);
+		guard_tx_before_access(site);
+	while ((c = guard_cell_lock(tag)) && !delay.give_up &&
+	       conflict(c, site, write, exclusive, &other)) {
+		guard_cell_unlock(c);
+		guard_wait(&delay, &other, site->number);
 	}
 	if (watch.tx)
-		tx_begin_access(place);
+		guard_tx_begin_access(site);
 	if (c) {
 		if (watch.pset)
-			pset_done(c, place, write);
+			guard_pset_done(c, site, write);
 		if (watch.tx)
-			tx_done(c, place, exclusive);
-		cell_moved(c);
-		cell_unlock(c);
+			guard_tx_done(c, site, exclusive);
+		guard_cell_changed(c);
+		guard_cell_unlock(c);
 	}
 	guard_wait_end(&delay);
 }
 
-/* Whoever is in a transaction behind it has the gate's cell for its own, as if it were memory. */
-void guard_gate(const struct rules_place *place)
+/* A transaction holds its gate as if it had written memory, the cell of the gate. */
+void guard_gate(const struct active_site *site)
 {
-	uint64_t tag = place->flags >> RULES_GATE_SHIFT | CELL_GATE;
+	uint64_t tag = site->flags >> RULES_GATE_SHIFT | CELL_TAG_GATE;
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
-	struct cell *c;
+	struct guard_conflict other;
+	struct guard_cell *c;
 
-	tx_before_access(place);
-	while ((c = cell_lock(tag)) && !delay.vain && tx_conflict(c, true, &in_the_way)) {
-		cell_unlock(c);
-		guard_wait(&delay, &in_the_way, place->site);
+	guard_tx_before_access(site);
+	while ((c = guard_cell_lock(tag)) && !delay.give_up && guard_tx_conflict(c, true, &other)) {
+		guard_cell_unlock(c);
+		guard_wait(&delay, &other, site->number);
 	}
-	tx_begin_access(place);
+	guard_tx_begin_access(site);
 	if (c) {
-		tx_done(c, place, true);
-		cell_unlock(c);
+		guard_tx_done(c, site, true);
+		guard_cell_unlock(c);
 	}
 	guard_wait_end(&delay);
 }
 
 void guard_held_add(const void *lock)
 {
-	struct watch_thread *me = watch_me();
+	struct monitor_thread *me = monitor_me();
 
-	for (unsigned i = 0; i < WATCH_HELD; i++)
+	for (unsigned i = 0; i < MONITOR_HELD_LOCKS; i++)
 		if (!me->held[i]) {
 			__atomic_store_n(&me->held[i], (uint64_t)lock & ~1ull, __ATOMIC_RELAXED);
 			return;
@@ -79,9 +80,9 @@ void guard_held_add(const void *lock)
 
 void guard_held_remove(const void *lock)
 {
-	struct watch_thread *me = watch_me();
+	struct monitor_thread *me = monitor_me();
 
-	for (unsigned i = WATCH_HELD; i-- > 0;)
+	for (unsigned i = MONITOR_HELD_LOCKS; i-- > 0;)
 		if ((me->held[i] & ~1ull) == ((uint64_t)lock & ~1ull)) {
 			__atomic_store_n(&me->held[i], 0, __ATOMIC_RELAXED);
 			return;
@@ -90,134 +91,155 @@ void guard_held_remove(const void *lock)
 
 static uint64_t lock_tag(const void *lock)
 {
-	return (uint64_t)lock >> 3 | CELL_LOCK;
+	return (uint64_t)lock >> 3 | CELL_TAG_LOCK;
 }
 
-static bool lock_conflict(const void *lock, const struct rules_place *place, struct guard_conflict *out)
+static bool lock_conflict(const void *lock, const struct active_site *site,
+			  struct guard_conflict *out)
 {
-	struct cell *c = cell_lock(lock_tag(lock));
-	bool found = c && ((watch.tx && tx_conflict(c, true, out)) ||
-			   (watch.locks && place && pset_conflict(c, place, true, out)));
+	struct guard_cell *c = guard_cell_lock(lock_tag(lock));
+	bool found = c && ((watch.tx && guard_tx_conflict(c, true, out)) ||
+			   (watch.locks && site && guard_pset_conflict(c, site, true, out)));
 
 	if (c)
-		cell_unlock(c);
+		guard_cell_unlock(c);
 	return found;
 }
 
-static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c, const struct rules_place *place)
+static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c,
+		      const struct active_site *site)
 {
-	guard_wait(delay, c, c->kind == WATCHLOG_PSET ? place->site : 0);
+	guard_wait(delay, c, c->kind == WATCHLOG_PSET ? site->number : 0);
 }
 
-/* Has the thread passed its gate, and neither ended nor rested since? The last that it asked for is a lock, then. */
-static bool within(const struct cell_last *l)
+/*
+ * Did the thread pass the gate, and does it still run, or wait for a lock? A call that blocks
+ * otherwise resets blocked_on.
+ */
+static bool is_inside_gate(const struct guard_cell_access *l)
 {
-	const struct watch_thread *t = &watch.threads[l->place];
+	const struct monitor_thread *t = &watch.threads[l->slot];
 
-	return l->site && l->serial != (uint16_t)watch_self.serial &&
+	return l->site && l->serial != (uint16_t)monitor_self.serial &&
 	       (uint16_t)__atomic_load_n(&t->serial, __ATOMIC_RELAXED) == l->serial &&
 	       __atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
 }
 
-/* Without transactions, which would pass the gate, whoever takes the first lock does. */
-static void pass_gate(const void *lock, const struct rules_place *place)
+/*
+ * With protect=pset no transaction passes gates. The thread that takes the first lock of a cycle
+ * does it instead.
+ */
+static void pass_gate(const void *lock, const struct active_site *site)
 {
 	struct guard_delay delay = { 0 };
-	struct cell *c;
+	struct guard_cell *c;
 
-	while ((c = cell_lock(place->flags >> RULES_GATE_SHIFT | CELL_GATE)) && !delay.vain && within(&c->write)) {
-		struct guard_conflict other = { .kind = WATCHLOG_PSET, .site = c->write.site, .place = c->write.place,
-						.word = &c->version, .value = c->version };
+	while ((c = guard_cell_lock(site->flags >> RULES_GATE_SHIFT | CELL_TAG_GATE)) &&
+	       !delay.give_up && is_inside_gate(&c->write)) {
+		struct guard_conflict other = { .kind = WATCHLOG_PSET,
+						.site = c->write.site,
+						.slot = c->write.slot,
+						.word = &c->version,
+						.value = c->version };
 
-		cell_unlock(c);
-		guard_wait(&delay, &other, place->site);
+		guard_cell_unlock(c);
+		guard_wait(&delay, &other, site->number);
 	}
 	if (c) {
-		__atomic_store_n(&watch_me()->blocked_on, (uint64_t)lock & ~1ull, __ATOMIC_RELAXED);
-		pset_done(c, place, true);
-		cell_moved(c);
-		cell_unlock(c);
+		__atomic_store_n(&monitor_me()->blocked_on, (uint64_t)lock & ~1ull,
+				 __ATOMIC_RELAXED);
+		guard_pset_done(c, site, true);
+		guard_cell_changed(c);
+		guard_cell_unlock(c);
 	}
 	guard_wait_end(&delay);
 }
 
 void guard_lock_before(const void *lock, uint64_t pc)
 {
-	const struct rules_place *place = rules_find(pc, true);
+	const struct active_site *site = rules_find(pc, true);
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
+	struct guard_conflict other;
 
-	if (watch.tx && place && place->flags >> RULES_GATE_SHIFT && watch_self.root)
-		guard_gate(place);
-	else if (!watch.tx && place && place->flags >> RULES_GATE_SHIFT)
-		pass_gate(lock, place);
-	watch_self.taking = place;
-	watch_self.taken = lock;
-	while ((watch.tx || place) && !delay.vain && lock_conflict(lock, place, &in_the_way))
-		lock_wait(&delay, &in_the_way, place);
+	if (watch.tx && site && site->flags >> RULES_GATE_SHIFT && monitor_self.tx_depth)
+		guard_gate(site);
+	else if (!watch.tx && site && site->flags >> RULES_GATE_SHIFT)
+		pass_gate(lock, site);
+	monitor_self.asked_site = site;
+	monitor_self.asked_lock = lock;
+	while ((watch.tx || site) && !delay.give_up && lock_conflict(lock, site, &other))
+		lock_wait(&delay, &other, site);
 	guard_wait_end(&delay);
 }
 
-/* The next one to take it comes after us. */
-static void lock_taken(const void *lock, const struct rules_place *place)
+/*
+ * Makes the site the last write of the lock, so that the next thread that takes it is compared
+ * with it.
+ */
+static void lock_taken(const void *lock, const struct active_site *site)
 {
-	struct cell *c = cell_lock(lock_tag(lock));
+	struct guard_cell *c = guard_cell_lock(lock_tag(lock));
 
 	if (!c)
 		return;
-	if (place)
-		pset_done(c, place, true);
+	if (site)
+		guard_pset_done(c, site, true);
 	else
 		c->write.site = 0;
-	cell_moved(c);
-	cell_unlock(c);
+	guard_cell_changed(c);
+	guard_cell_unlock(c);
 }
 
-void guard_lock_unknown(const void *lock)
+void guard_lock_acquired_elsewhere(const void *lock)
 {
 	if (watch.locks)
 		lock_taken(lock, NULL);
 }
 
-/* Not for mutexes that count or check: those are their owners' business. */
+/*
+ * Recursive and error-checking mutexes are not released and taken again: their owner may know
+ * the difference.
+ */
 static bool is_plain(const pthread_mutex_t *m)
 {
 	return m->__data.__kind == PTHREAD_MUTEX_TIMED_NP || m->__data.__kind == PTHREAD_MUTEX_ADAPTIVE_NP;
 }
 
-void guard_lock_held(const void *lock)
+void guard_lock_acquired(const void *lock)
 {
-	const struct rules_place *place = watch_self.taken == lock ? watch_self.taking : NULL;
+	const struct active_site *site =
+		monitor_self.asked_lock == lock ? monitor_self.asked_site : NULL;
 	pthread_mutex_t *m = (pthread_mutex_t *)lock;
 	struct guard_delay delay = { 0 };
-	struct guard_conflict in_the_way;
+	struct guard_conflict other;
 
-	while ((watch.tx || place) && is_plain(m) && !delay.vain && lock_conflict(lock, place, &in_the_way)) {
+	while ((watch.tx || site) && is_plain(m) && !delay.give_up &&
+	       lock_conflict(lock, site, &other)) {
 		REAL(pthread_mutex_unlock)(m);
-		lock_wait(&delay, &in_the_way, place);
-		watch_me()->state = WATCH_BLOCKED;
+		lock_wait(&delay, &other, site);
+		monitor_me()->state = MONITOR_BLOCKED;
 		REAL(pthread_mutex_lock)(m);
-		watch_me()->state = WATCH_RUNNING;
+		monitor_me()->state = MONITOR_RUNNING;
 	}
 	guard_wait_end(&delay);
-	if (watch.locks && place)	/* others are never in the way */
-		lock_taken(lock, place);
+	if (watch.locks && site)	/* no rule names another site as a predecessor */
+		lock_taken(lock, site);
 }
 
 void guard_unlock(const void *lock)
 {
-	struct watch_thread *me = watch_me();
-	struct cell *c;
+	struct monitor_thread *me = monitor_me();
+	struct guard_cell *c;
 	bool touched = false;
 
-	tx_end_if_over();
-	for (unsigned i = 0; i < WATCH_HELD; i++)
+	guard_tx_end_if_tail();
+	for (unsigned i = 0; i < MONITOR_HELD_LOCKS; i++)
 		touched |= me->held[i] == ((uint64_t)lock | 1);
 	if (!touched || !(me->epoch & 1))
 		return;
-	c = cell_lock(lock_tag(lock));
+	c = guard_cell_lock(lock_tag(lock));
 	if (!c)
 		return;
-	tx_done(c, NULL, true);
-	cell_unlock(c);
+	guard_tx_done(c, NULL, true);
+	guard_cell_unlock(c);
 }

@@ -1,17 +1,17 @@
 /*
- * PSet (Yu, Narayanasamy: ISCA 2009): an access that would immediately follow a place of another
- * thread that it never followed in a passing run is delayed until another one came in between.
- * What "immediately follow" means is in learn/fold/pset.h; both sides count alike.
+ * PSet (Yu and Narayanasamy, ISCA 2009): an access waits if it would immediately follow an access
+ * of another thread whose site it never followed in a passing run. It waits until another access
+ * comes between the two. learn/fold/pset.h defines "immediately follow".
  *
- * Besides, one that was never the first to touch the memory waits for another thread to do so; and a read
- * waits for one that read before and is about to write. The paper rolls back for both.
+ * Two more cases wait, for which the paper rolls back. An access that was never the first to its
+ * memory waits until another thread accessed the memory. An access that never came between two
+ * accesses of another thread waits until that thread has done the second one.
  *
- * Taking a mutex counts as writing to it. There, too, only what would come in between two of another thread waits:
- * until the second one has been.
+ * Taking a mutex counts as a write of the mutex. The first case does not apply to it.
  */
 #include "runtime/monitor/guard.h"
 
-static int read_by(const struct cell *c, uint16_t serial)
+static int read_by(const struct guard_cell *c, uint16_t serial)
 {
 	for (int i = (int)c->count - 1; i >= 0; i--)
 		if (c->read[i].serial == serial)
@@ -20,90 +20,95 @@ static int read_by(const struct cell *c, uint16_t serial)
 }
 
 /*
- * Has its thread begun what this place never came in between of, and does not rest? `l` is the last access of that
- * thread.
+ * Did the thread of `l` begin a pair of accesses that `site` never came between? A thread in a
+ * blocking call does not finish it soon, so it does not count. `l` is the thread's last access.
  */
-static bool unfinished(const struct cell_last *l, const struct rules_place *place)
+static bool unfinished(const struct guard_cell_access *l, const struct active_site *site)
 {
-	const struct watch_thread *t = &watch.threads[l->place];
+	const struct monitor_thread *t = &watch.threads[l->slot];
 
-	return rules_follows(l->site | RULES_UNFINISHED, place->site) &&
+	return rules_follows(l->site | RULES_UNFINISHED, site->number) &&
 	       (uint16_t)__atomic_load_n(&t->serial, __ATOMIC_RELAXED) == l->serial &&
-	       (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != WATCH_BLOCKED ||
+	       (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != MONITOR_BLOCKED ||
 		__atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED));
 }
 
-/* The one before that it must not follow; NULL: none. */
-static const struct cell_last *stranger(const struct cell *c, const struct rules_place *place,
-					bool write)
+/* The access of another thread that `site` must not follow now; NULL: there is none. */
+static const struct guard_cell_access *
+forbidden_predecessor(const struct guard_cell *c, const struct active_site *site, bool write)
 {
-	uint16_t me = (uint16_t)watch_self.serial;
-	const struct cell_last *w = &c->write;
+	uint16_t me = (uint16_t)monitor_self.serial;
+	const struct guard_cell_access *w = &c->write;
 	int own = read_by(c, me);
 	bool last;
 
 	for (int i = (int)c->count - 1; i >= 0; i--) {
-		const struct cell_last *r = &c->read[i];
+		const struct guard_cell_access *r = &c->read[i];
 
-		if (i != own && (unfinished(r, place) ||
-				 (write && i > own && !rules_follows(r->site, place->site))))
+		if (i != own && (unfinished(r, site) ||
+				 (write && i > own && !rules_follows(r->site, site->number))))
 			return r;
 	}
 	if (!w->site || w->serial == me)
 		return NULL;
-	last = read_by(c, w->serial) < 0;	/* of its thread */
-	if (last && unfinished(w, place))
+	last = read_by(c, w->serial) < 0;	/* is the write its thread's last access? */
+	if (last && unfinished(w, site))
 		return w;
-	if (place->flags & RULES_LOCK || rules_follows(w->site, place->site))
+	if (site->flags & RULES_LOCK || rules_follows(w->site, site->number))
 		return NULL;
 	return (write ? c->count == 0 : own < 0 && last) ? w : NULL;
 }
 
-static bool is_first(const struct cell *c, bool write)
+static bool is_first(const struct guard_cell *c, bool write)
 {
 	uint16_t who = write ? c->touched : c->wrote;
 
-	return !who || who == (uint16_t)watch_self.serial;
+	return !who || who == (uint16_t)monitor_self.serial;
 }
 
 static void note_thread(uint16_t *who, uint16_t me)
 {
 	if (*who != me)
-		*who = *who ? CELL_MANY : me;
+		*who = *who ? CELL_SEVERAL : me;
 }
 
-bool pset_conflict(struct cell *c, const struct rules_place *place, bool write,
-		   struct guard_conflict *out)
+bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site, bool write,
+			 struct guard_conflict *out)
 {
-	const struct cell_last *p;
+	const struct guard_cell_access *p;
 
-	if (!(place->flags & (RULES_OPEN | RULES_LATE)))
+	if (!(site->flags & (RULES_OPEN | RULES_LATE)))
 		return false;
 	/*
-	 * Who is in a transaction is waited for: it goes on, unless it came before all others. That is also why it
-	 * matters if transactions alone are kept: others would be made to wait for who is out of order itself.
+	 * A thread inside a transaction goes on, because others wait for its end. Only a site
+	 * that is never first waits even there, also with protect=tx: otherwise the others would
+	 * wait for a thread that is itself out of order.
 	 */
-	p = watch.pset && place->flags & RULES_OPEN && !(watch_me()->epoch & 1) ? stranger(c, place, write) : NULL;
-	if (!p && !(place->flags & RULES_LATE && is_first(c, write)))
+	p = watch.pset && site->flags & RULES_OPEN && !(monitor_me()->epoch & 1)
+		    ? forbidden_predecessor(c, site, write)
+		    : NULL;
+	if (!p && !(site->flags & RULES_LATE && is_first(c, write)))
 		return false;
 	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,
 					.site = p ? p->site : 0,
-					.place = p ? p->place : WATCH_ANYBODY,
-					.at = p ? p->at + 1u : 0,
+					.slot = p ? p->slot : MONITOR_ANY_THREAD,
+					.access = p ? p->access + 1u : 0,
 					.word = &c->version,
 					.value = c->version };
 	return true;
 }
 
-void pset_done(struct cell *c, const struct rules_place *place, bool write)
+void guard_pset_done(struct guard_cell *c, const struct active_site *site, bool write)
 {
-	struct watch_thread *me = watch_me();
-	uint32_t at = me->accesses + 1;
-	struct cell_last now = { .site = place->site, .serial = (uint16_t)watch_self.serial,
-				 .place = (watch_self.place - 1) & 1023, .at = at & CELL_AT };
+	struct monitor_thread *me = monitor_me();
+	uint32_t access = me->accesses + 1;
+	struct guard_cell_access now = { .site = site->number,
+					 .serial = (uint16_t)monitor_self.serial,
+					 .slot = (monitor_self.slot - 1) & 1023,
+					 .access = access & CELL_ACCESS_MASK };
 	int own;
 
-	__atomic_store_n(&me->accesses, at, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->accesses, access, __ATOMIC_RELAXED);
 	note_thread(&c->touched, now.serial);
 	if (write) {
 		note_thread(&c->wrote, now.serial);
@@ -116,7 +121,7 @@ void pset_done(struct cell *c, const struct rules_place *place, bool write)
 		c->read[c->count++] = now;
 		return;
 	}
-	/* Its old place goes, or, without room, the oldest. */
+	/* Removes the thread's earlier read, or the oldest read if there is no room. */
 	for (uint32_t i = own < 0 ? 0 : (uint32_t)own; i + 1 < c->count; i++)
 		c->read[i] = c->read[i + 1];
 	c->read[c->count - 1] = now;

@@ -1,14 +1,15 @@
 /*
- * LifeTx (Yu, Narayanasamy), its stalling design: an access that conflicts with a transaction
- * under way in another thread waits for its end. Conflicts are found eagerly, by what
- * transactions left in the cells of the memory they touched.
+ * LifeTx (Yu, Narayanasamy), the design that stalls: an access that conflicts with a transaction
+ * under way in another thread waits for the end of that transaction. A transaction leaves an entry
+ * in the cell of each granule that it accesses, where others find it.
  *
- * Two transactions that both read first and write then would block each other: so a read is as
- * good as a write where the transaction writes too, by the rules or because it did before.
+ * Two transactions that both read and then write the same granule would wait for each other. So a
+ * read counts as a write (exclusive) if its transaction also writes, by the rules or because it
+ * once did.
  *
- * The end of a transaction is seen late, at the next cut. Therefore its last place is
- * foretold: one that was always followed by the end of the transaction. After it the transaction
- * ends with the next call of a hook, and is over for others after a short while.
+ * The runtime learns of a transaction's end only at the next cut. So the end is predicted: a site
+ * is a tail if its transaction always ended right after it. After a tail, the transaction ends with
+ * the next hook that checks, and other threads ignore it after TAIL_TICKS.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -16,11 +17,14 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
 
-#define OVER_TICKS 60000u	/* some 20 µs: more than the access itself takes */
+#define TAIL_TICKS 60000u	/* about 20 us: longer than the access itself takes */
 
+/*
+ * By site: is it a tail? TAIL_UPGRADES: a transaction read a granule there, and wrote it later.
+ */
 enum { TAIL_UNKNOWN, TAIL_YES, TAIL_NO, TAIL_MASK = 3, TAIL_UPGRADES = 4 };
 
-static void wake(struct watch_thread *t)
+static void wake(struct monitor_thread *t)
 {
 	if (__atomic_load_n(&t->waiters, __ATOMIC_SEQ_CST))
 		sys_call6(SYS_futex, (long)&t->epoch, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
@@ -28,7 +32,7 @@ static void wake(struct watch_thread *t)
 
 static bool in_tx(void)
 {
-	return watch_me()->epoch & 1;
+	return monitor_me()->epoch & 1;
 }
 
 static void set_tail(uint32_t site, unsigned value)
@@ -41,108 +45,109 @@ static void set_tail(uint32_t site, unsigned value)
 
 static void end_now(void)
 {
-	struct watch_thread *me = watch_me();
+	struct monitor_thread *me = monitor_me();
 
-	me->over_at = 0;
+	me->tail_at = 0;
 	__atomic_store_n(&me->epoch, me->epoch + 1, __ATOMIC_SEQ_CST);
 	wake(me);
-	for (unsigned i = 0; i < WATCH_HELD; i++)
+	for (unsigned i = 0; i < MONITOR_HELD_LOCKS; i++)
 		me->held[i] &= ~1ull;
 }
 
-void tx_end(void)
+void guard_tx_end(void)
 {
 	if (in_tx()) {
-		set_tail(watch_self.last, TAIL_YES);
+		set_tail(monitor_self.last_site, TAIL_YES);
 		end_now();
 	}
-	watch_self.over = 0;
+	monitor_self.tail_site = 0;
 }
 
-void tx_end_if_over(void)
+void guard_tx_end_if_tail(void)
 {
-	if (in_tx() && (watch.tails[watch_self.last] & TAIL_MASK) == TAIL_YES) {
-		watch_self.over = watch_self.last;
+	if (in_tx() && (watch.tails[monitor_self.last_site] & TAIL_MASK) == TAIL_YES) {
+		monitor_self.tail_site = monitor_self.last_site;
 		end_now();
 	}
 }
 
-void tx_before_access(const struct rules_place *place)
+void guard_tx_before_access(const struct active_site *site)
 {
-	if (place->flags & RULES_CUT)
-		tx_end();
-	if (!(place->flags & RULES_IN_TX))
+	if (site->flags & RULES_CUT)
+		guard_tx_end();
+	if (!(site->flags & RULES_IN_TX))
 		return;
-	/* What seemed to be the last access was not. */
-	if (watch_self.over)
-		set_tail(watch_self.over, TAIL_NO);
+	/* The prediction was wrong: the transaction goes on after that site. */
+	if (monitor_self.tail_site)
+		set_tail(monitor_self.tail_site, TAIL_NO);
 	if (in_tx())
-		set_tail(watch_self.last, TAIL_NO);
-	watch_self.over = 0;
+		set_tail(monitor_self.last_site, TAIL_NO);
+	monitor_self.tail_site = 0;
 }
 
-void tx_begin_access(const struct rules_place *place)
+void guard_tx_begin_access(const struct active_site *site)
 {
-	struct watch_thread *me = watch_me();
+	struct monitor_thread *me = monitor_me();
 
-	if (!(place->flags & RULES_IN_TX) || !watch_self.root)
+	if (!(site->flags & RULES_IN_TX) || !monitor_self.tx_depth)
 		return;
-	watch_self.last = place->site;
-	__atomic_store_n(&me->over_at,
-			 (watch.tails[place->site] & TAIL_MASK) == TAIL_YES ? sys_ticks() | 1 : 0,
+	monitor_self.last_site = site->number;
+	__atomic_store_n(&me->tail_at,
+			 (watch.tails[site->number] & TAIL_MASK) == TAIL_YES ? sys_ticks() | 1 : 0,
 			 __ATOMIC_RELAXED);
 	if (!in_tx())
 		__atomic_store_n(&me->epoch, me->epoch + 1, __ATOMIC_SEQ_CST);
-	for (unsigned i = 0; i < WATCH_HELD; i++)
+	for (unsigned i = 0; i < MONITOR_HELD_LOCKS; i++)
 		if (me->held[i])
 			me->held[i] |= 1;
 }
 
-bool tx_exclusive(const struct rules_place *place, bool write)
+bool guard_tx_exclusive(const struct active_site *site, bool write)
 {
-	return write || (place->flags & RULES_IN_TX &&
-			 (rules_with_writes(place->site) || watch.tails[place->site] & TAIL_UPGRADES));
+	return write || (site->flags & RULES_IN_TX && (rules_tx_writes(site->number) ||
+						       watch.tails[site->number] & TAIL_UPGRADES));
 }
 
-static bool under_way(const struct cell_tx *t)
+static bool under_way(const struct guard_cell_tx *t)
 {
-	const struct watch_thread *of = &watch.threads[t->place];
+	const struct monitor_thread *of = &watch.threads[t->slot];
 	uint64_t over;
 
 	if (!t->epoch || __atomic_load_n(&of->epoch, __ATOMIC_ACQUIRE) != t->epoch)
 		return false;
-	over = __atomic_load_n(&of->over_at, __ATOMIC_RELAXED);
-	return !over || sys_ticks() - over < OVER_TICKS;
+	over = __atomic_load_n(&of->tail_at, __ATOMIC_RELAXED);
+	return !over || sys_ticks() - over < TAIL_TICKS;
 }
 
-bool tx_conflict(struct cell *c, bool exclusive, struct guard_conflict *out)
+bool guard_tx_conflict(struct guard_cell *c, bool exclusive, struct guard_conflict *out)
 {
 	for (unsigned i = 0; i < CELL_TX; i++) {
-		struct cell_tx *t = &c->tx[i];
+		struct guard_cell_tx *t = &c->tx[i];
 
-		if (t->place == watch_self.place - 1 || !(exclusive || t->exclusive) || !under_way(t))
+		if (t->slot == monitor_self.slot - 1 || !(exclusive || t->exclusive) ||
+		    !under_way(t))
 			continue;
 		*out = (struct guard_conflict){ .kind = WATCHLOG_TX,
 						.site = t->site,
-						.place = t->place,
-						.word = &watch.threads[t->place].epoch,
+						.slot = t->slot,
+						.word = &watch.threads[t->slot].epoch,
 						.value = t->epoch,
-						.waiters = &watch.threads[t->place].waiters };
+						.waiters = &watch.threads[t->slot].waiters };
 		return true;
 	}
 	return false;
 }
 
-void tx_done(struct cell *c, const struct rules_place *place, bool exclusive)
+void guard_tx_done(struct guard_cell *c, const struct active_site *site, bool exclusive)
 {
-	uint16_t me = (uint16_t)(watch_self.place - 1);
-	struct cell_tx *into = NULL;
+	uint16_t me = (uint16_t)(monitor_self.slot - 1);
+	struct guard_cell_tx *into = NULL;
 
 	if (!in_tx())
 		return;
 	for (unsigned i = 0; i < CELL_TX; i++) {
-		struct cell_tx *t = &c->tx[i];
-		bool mine = t->place == me && t->epoch == watch_me()->epoch;
+		struct guard_cell_tx *t = &c->tx[i];
+		bool mine = t->slot == me && t->epoch == monitor_me()->epoch;
 
 		if (mine && exclusive && !t->exclusive)
 			__atomic_fetch_or(&watch.tails[t->site], TAIL_UPGRADES, __ATOMIC_RELAXED);
@@ -152,9 +157,10 @@ void tx_done(struct cell *c, const struct rules_place *place, bool exclusive)
 			break;
 	}
 	if (!into) {
-		watch_count(&watch.log->lost_cells, 1);
+		monitor_count(&watch.log->lost_cells, 1);
 		return;
 	}
-	exclusive |= into->place == me && into->epoch == watch_me()->epoch && into->exclusive;
-	*into = (struct cell_tx){ place ? place->site : watch_self.last, watch_me()->epoch, me, exclusive };
+	exclusive |= into->slot == me && into->epoch == monitor_me()->epoch && into->exclusive;
+	*into = (struct guard_cell_tx){ site ? site->number : monitor_self.last_site,
+					monitor_me()->epoch, me, exclusive };
 }

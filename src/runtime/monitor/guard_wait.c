@@ -1,8 +1,9 @@
 /*
- * How long to wait, and for whom.
+ * How long guard waits, and for which thread.
  *
- * A thread says whom it waits for before it looks whether it may: of two that would wait for each
- * other at least one sees that. One of them passes, now or when it looks again.
+ * A thread publishes which thread it waits for, and then checks whether that thread can run. If two
+ * threads would wait for each other, at least one of them sees it and goes on, now or when it
+ * checks again.
  */
 #include <linux/futex.h>
 #include <time.h>
@@ -10,154 +11,169 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
 
-#define NAP_NS 100000u		/* then look again who else waits */
-#define LONG_NAP_NS 200000u	/* one that took longer: whoever is waited for may not have had a processor either */
-#define STARVED 5u		/* even so, it takes no more than so many times as long */
-#define VAIN 2u			/* time-outs after which a pair is let pass, unless more delays helped */
-#define HOPS 64
-#define FREE_NS 250000000u	/* waiting that is always allowed, of all threads; beyond it … */
-#define SHARE 20		/* … one part in so many of the time since the start */
-#define SETTLE_TICKS 60000u	/* some 20 µs */
+#define NAP_NS 100000u		/* one sleep; afterwards the thread checks again */
+/* a longer sleep counts as this much: the other thread may have had no processor either */
+#define NAP_CHARGE_MAX_NS 200000u
+#define STRETCH_MAX 5u		/* real time of a delay, at most this many times wait_ns */
+/*
+ * time-outs of a pair of sites after which it is not delayed, unless four times as many delays
+ * helped
+ */
+#define TIMEOUTS_ALLOWED 2u
+#define HOPS 64		/* of a chain of waiting threads; a longer one counts as a cycle */
+#define BUDGET_FREE_NS 250000000u	/* all delays of the process may take this long in any case, */
+#define BUDGET_SHARE 20		/* and one part in this many of the time since its start */
+#define SETTLE_TICKS 60000u	/* about 20 us */
 
 static uint32_t holder_of(uint64_t lock)
 {
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < used; i++)
-		for (uint32_t k = 0; k < WATCH_HELD; k++)
+		for (uint32_t k = 0; k < MONITOR_HELD_LOCKS; k++)
 			if ((__atomic_load_n(&watch.threads[i].held[k], __ATOMIC_RELAXED) & ~1ull) == lock)
 				return i;
-	return WATCH_ANYBODY;
+	return MONITOR_ANY_THREAD;
 }
 
-/* Follows who waits for whom to one that runs, and is not us. */
-static bool moves(uint32_t place)
+/*
+ * Follows the chain of waiting threads from `slot`. True if it ends at a running thread other
+ * than the caller.
+ */
+static bool can_proceed(uint32_t slot)
 {
-	uint32_t me = watch_self.place - 1;
+	uint32_t me = monitor_self.slot - 1;
 
 	for (int i = 0; i < HOPS; i++) {
-		struct watch_thread *t = &watch.threads[place];
+		struct monitor_thread *t = &watch.threads[slot];
 		uint64_t lock;
 
-		if (place == me || !__atomic_load_n(&t->serial, __ATOMIC_RELAXED))
+		if (slot == me || !__atomic_load_n(&t->serial, __ATOMIC_RELAXED))
 			return false;
 		switch (__atomic_load_n(&t->state, __ATOMIC_SEQ_CST)) {
-		case WATCH_RUNNING:
+		case MONITOR_RUNNING:
 			return true;
-		case WATCH_WAITING:
-			place = __atomic_load_n(&t->waiting_for, __ATOMIC_SEQ_CST);
+		case MONITOR_DELAYED:
+			slot = __atomic_load_n(&t->waiting_for, __ATOMIC_SEQ_CST);
 			break;
 		default:
 			lock = __atomic_load_n(&t->blocked_on, __ATOMIC_RELAXED);
-			place = lock ? holder_of(lock) : WATCH_ANYBODY;
+			slot = lock ? holder_of(lock) : MONITOR_ANY_THREAD;
 		}
-		if (place == WATCH_ANYBODY)
+		if (slot == MONITOR_ANY_THREAD)
 			return false;
 	}
 	return false;
 }
 
-static bool anybody_moves(void)
+static bool any_thread_runs(void)
 {
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
 	if (__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
 		return true;
 	for (uint32_t i = 0; i < used; i++)
-		if (i != watch_self.place - 1 && __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
-		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == WATCH_RUNNING)
+		if (i != monitor_self.slot - 1 &&
+		    __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
+		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == MONITOR_RUNNING)
 			return true;
 	return false;
 }
 
-/* Pairs that meet all the time would slow the program down more than it is worth. */
-bool guard_too_dear(uint64_t now)
+/* Conflicts that occur all the time would slow the program down more than they are worth. */
+bool guard_over_budget(uint64_t now)
 {
 	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
 
-	return waited > FREE_NS && waited - FREE_NS > (now - watch.started) / SHARE;
+	return waited > BUDGET_FREE_NS &&
+	       waited - BUDGET_FREE_NS > (now - watch.started) / BUDGET_SHARE;
 }
 
 static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
-	struct watchlog_record *r = watch_record(c->kind, c->site, site, 0);
-	uint64_t vain;
+	struct watchlog_record *r = monitor_log_record(c->kind, c->site, site, 0);
+	uint64_t timed_out;
 
 	d->began = sys_clock_ns(CLOCK_MONOTONIC);
 	d->record = r;
 	if (!r)
 		return false;
-	watch_count(&r->count, 1);
-	r->thread[0] = watch_self.serial;
-	if ((watch_self.vain_word == c->word && watch_self.vain_value == c->value) || guard_too_dear(d->began))
+	monitor_count(&r->count, 1);
+	r->thread[0] = monitor_self.serial;
+	if ((monitor_self.timed_out_word == c->word && monitor_self.timed_out_value == c->value) ||
+	    guard_over_budget(d->began))
 		return false;
-	vain = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
-	return vain < VAIN || vain <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
+	timed_out = __atomic_load_n(&r->timed_out, __ATOMIC_RELAXED);
+	return timed_out < TIMEOUTS_ALLOWED ||
+	       timed_out <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
 }
 
-/* Nothing is said of it as a time-out: it could not help. */
-static void let_pass(struct guard_delay *d)
+/* Not counted as a time-out: the delay could not help. */
+static void give_up_at_once(struct guard_delay *d)
 {
-	d->vain = true;
+	d->give_up = true;
 	if (d->record)
-		watch_count(&d->record->passed, 1);
+		monitor_count(&d->record->passed, 1);
 }
 
 /*
- * Of two that wait for each other, because each has begun what the other one should not come in between of, the one who
- * did more since then has probably done with it, and goes on waiting. The other one sees the same when it looks
- * again, and passes.
+ * Two threads wait for each other if each has begun a pair that the other's access must not split.
+ * The one that did more accesses since then has probably left its pair, and waits. The other one
+ * computes the same when it checks again, and goes on.
  */
 static bool gives_way(const struct guard_conflict *c)
 {
-	uint32_t mine, other, place = watch_self.place - 1;
-	const struct watch_thread *t = c->place == WATCH_ANYBODY ? NULL : &watch.threads[c->place];
+	uint32_t mine, other, slot = monitor_self.slot - 1;
+	const struct monitor_thread *t =
+		c->slot == MONITOR_ANY_THREAD ? NULL : &watch.threads[c->slot];
 
-	if (!c->at || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != WATCH_WAITING ||
-	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != place)
+	if (!c->access || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != MONITOR_DELAYED ||
+	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != slot)
 		return false;
-	mine = __atomic_load_n(&t->waiting_at, __ATOMIC_RELAXED);
+	mine = __atomic_load_n(&t->waiting_access, __ATOMIC_RELAXED);
 	if (!mine)
 		return false;
-	mine = (watch_me()->accesses - (mine - 1)) & CELL_AT;
-	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->at - 1)) & CELL_AT;
-	return mine == other ? place > c->place : mine > other;
+	mine = (monitor_me()->accesses - (mine - 1)) & CELL_ACCESS_MASK;
+	other = (__atomic_load_n(&t->accesses, __ATOMIC_RELAXED) - (c->access - 1)) &
+		CELL_ACCESS_MASK;
+	return mine == other ? slot > c->slot : mine > other;
 }
 
 static bool can_wait(const struct guard_conflict *c)
 {
 	if (watch.log->off)
 		return false;
-	return c->place == WATCH_ANYBODY ? anybody_moves() : moves(c->place) || gives_way(c);
+	return c->slot == MONITOR_ANY_THREAD ? any_thread_runs()
+					     : can_proceed(c->slot) || gives_way(c);
 }
 
 void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
-	struct watch_thread *me = watch_me();
+	struct monitor_thread *me = monitor_me();
 	struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t now, left;
 
 	if (!d->began && !begin(d, c, site)) {
-		let_pass(d);
+		give_up_at_once(d);
 		return;
 	}
 	now = sys_clock_ns(CLOCK_MONOTONIC);
-	if (d->napped >= watch.wait_ns || now - d->began >= STARVED * watch.wait_ns) {
-		d->vain = true;
-		watch_self.vain_word = c->word;
-		watch_self.vain_value = c->value;
-		watch_count(&d->record->timed_out, 1);
+	if (d->slept_ns >= watch.wait_ns || now - d->began >= STRETCH_MAX * watch.wait_ns) {
+		d->give_up = true;
+		monitor_self.timed_out_word = c->word;
+		monitor_self.timed_out_value = c->value;
+		monitor_count(&d->record->timed_out, 1);
 		return;
 	}
-	left = watch.wait_ns - d->napped;
+	left = watch.wait_ns - d->slept_ns;
 	if (left < NAP_NS)
 		nap.tv_nsec = (long)left;
-	__atomic_store_n(&me->waiting_at, c->at, __ATOMIC_RELAXED);
-	__atomic_store_n(&me->waiting_for, c->place, __ATOMIC_RELAXED);
-	__atomic_store_n(&me->state, WATCH_WAITING, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&me->waiting_access, c->access, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->waiting_for, c->slot, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->state, MONITOR_DELAYED, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!can_wait(c)) {
-		let_pass(d);
+		give_up_at_once(d);
 	} else {
 		d->settle = !c->waiters;
 		if (c->waiters)
@@ -166,12 +182,12 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		if (c->waiters)
 			__atomic_fetch_sub(c->waiters, 1, __ATOMIC_RELAXED);
 		now = sys_clock_ns(CLOCK_MONOTONIC) - now;
-		d->napped += now < LONG_NAP_NS ? now : LONG_NAP_NS;
+		d->slept_ns += now < NAP_CHARGE_MAX_NS ? now : NAP_CHARGE_MAX_NS;
 	}
-	__atomic_store_n(&me->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&me->state, MONITOR_RUNNING, __ATOMIC_SEQ_CST);
 }
 
-/* We see an access just before it is done; give it the time. */
+/* The runtime sees an access just before it is done: gives the other thread time to do it. */
 static void settle(void)
 {
 	uint64_t since = sys_ticks();
@@ -187,13 +203,13 @@ void guard_wait_end(struct guard_delay *d)
 
 	if (!r)
 		return;
-	if (d->settle && !d->vain)
+	if (d->settle && !d->give_up)
 		settle();
 	took = sys_clock_ns(CLOCK_MONOTONIC) - d->began;
-	if (!d->vain)
-		watch_count(&r->resolved, 1);
-	watch_count(&r->wait_ns, took);
-	watch_count(&watch.waited_ns, took);
+	if (!d->give_up)
+		monitor_count(&r->resolved, 1);
+	monitor_count(&r->wait_ns, took);
+	monitor_count(&watch.waited_ns, took);
 	longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
 	while (took > longest &&
 	       !__atomic_compare_exchange_n(&r->longest_ns, &longest, took, false, __ATOMIC_RELAXED,

@@ -1,5 +1,6 @@
 /*
- * What modes check and guard have in common: threads, what happens to them, noise.
+ * What modes check and guard share: threads and their events. Dispatches accesses to check,
+ * guard and noise.
  */
 #include "runtime/monitor/monitor.h"
 
@@ -13,26 +14,30 @@
 #include "runtime/monitor/check_avio.h"
 #include "runtime/monitor/guard.h"
 
-#define RANGE_CELLS 512u	/* of a long access only the first ones are looked at */
+/* granules per access: of a longer one, only the first are looked at */
+#define RANGE_CELLS 512u
 
 struct watch watch;
-__thread struct watch_self watch_self;
+__thread struct monitor_self monitor_self;
 
-/* Values that no shadow word has: each access comes to us. With noise alone or streaks, its own. */
+/*
+ * Gives the thread shadow values that no shadow word has, so that each access calls the runtime.
+ * With noise alone, or with streaks, the thread owns memory by its real shadow value.
+ */
 static void set_shadow(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 	bool owns = watch.everywhere | watch.streaks;
-	uint32_t own = owns ? watch_self.serial % SHADOW_MAX_ID * 2 : 0;
+	uint32_t own = owns ? monitor_self.serial % SHADOW_MAX_ID * 2 : 0;
 
 	snarlrt_set_own(tls, (uint16_t)(own + 1));
 	tls->own_uncut = owns ? 0xfffe : 2;
 }
 
-static bool take_place(struct watch_self *self, uint32_t serial)
+static bool take_slot(struct monitor_self *self, uint32_t serial)
 {
-	for (uint32_t i = 0; i < WATCH_THREADS; i++) {
-		struct watch_thread *t = &watch.threads[i];
+	for (uint32_t i = 0; i < MONITOR_THREADS; i++) {
+		struct monitor_thread *t = &watch.threads[i];
 		uint32_t free = 0, used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
 		if (!__atomic_compare_exchange_n(&t->serial, &free, serial, false, __ATOMIC_ACQ_REL,
@@ -41,7 +46,7 @@ static bool take_place(struct watch_self *self, uint32_t serial)
 		while (used <= i && !__atomic_compare_exchange_n(&watch.threads_used, &used, i + 1, false,
 								 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
-		self->place = i + 1;
+		self->slot = i + 1;
 		return true;
 	}
 	return false;
@@ -53,25 +58,25 @@ static uint32_t next_serial(void)
 
 	do
 		serial = __atomic_add_fetch(&watch.next_serial, 1, __ATOMIC_RELAXED) & 0xffff;
-	while (!serial || serial == CELL_MANY);
+	while (!serial || serial == CELL_SEVERAL);
 	return serial;
 }
 
 void watch_attach(void)
 {
-	struct watch_self *self = &watch_self;
+	struct monitor_self *self = &monitor_self;
 	uint32_t serial;
 
-	if (self->place || self->ended)
+	if (self->slot || self->ended)
 		return;
 	self->busy = 1;
 	serial = next_serial();
-	if (!take_place(self, serial)) {
-		watch_count(&watch.log->lost_threads, 1);
+	if (!take_slot(self, serial)) {
+		monitor_count(&watch.log->lost_threads, 1);
 		self->ended = 1;
 	} else {
 		self->serial = serial;
-		watch_me()->handle = (uint64_t)pthread_self();
+		monitor_me()->handle = (uint64_t)pthread_self();
 		self->random = mix_spread(watch.seed + serial) | 1;
 		set_shadow();
 		snarlrt_thread_arm_exit();
@@ -79,32 +84,32 @@ void watch_attach(void)
 	self->busy = 0;
 }
 
-void watch_thread_exit(void)
+void monitor_thread_exit(void)
 {
-	struct watch_self *self = &watch_self;
-	struct watch_thread *me;
+	struct monitor_self *self = &monitor_self;
+	struct monitor_thread *me;
 
-	if (!self->place)
+	if (!self->slot)
 		return;
 	self->busy = 0;
 	if (watch.tx)
-		tx_end();
-	me = watch_me();
+		guard_tx_end();
+	me = monitor_me();
 	self->ended = 1;
 	snarlrt_set_own(&__snarl_tls, 0);
 	__snarl_tls.own_uncut = 0;
-	me->state = WATCH_RUNNING;
+	me->state = MONITOR_RUNNING;
 	me->blocked_on = 0;
-	for (unsigned i = 0; i < WATCH_HELD; i++)
+	for (unsigned i = 0; i < MONITOR_HELD_LOCKS; i++)
 		me->held[i] = 0;
-	self->place = 0;
+	self->slot = 0;
 	__atomic_store_n(&me->serial, 0, __ATOMIC_RELEASE);
 }
 
-/* Only this thread is left; nobody waits, nothing is locked. */
-void watch_forked(void)
+/* In the child of a fork: only the calling thread exists, so no thread waits. */
+void monitor_forked(void)
 {
-	struct watch_thread *me = watch_self.place ? watch_me() : NULL;
+	struct monitor_thread *me = monitor_self.slot ? monitor_me() : NULL;
 
 	for (uint32_t i = 0; i < watch.threads_used; i++)
 		if (&watch.threads[i] != me)
@@ -113,32 +118,35 @@ void watch_forked(void)
 		me->waiters = 0;
 	watch.unborn = 0;
 	if (me && watch.streaks) {
-		/* The cells begin anew: what was owned has to be seen again. */
-		me->serial = watch_self.serial = next_serial();
+		/*
+		 * The child's cells are empty, but the shadow still has owners: a new serial
+		 * invalidates them.
+		 */
+		me->serial = monitor_self.serial = next_serial();
 		set_shadow();
 	}
 	if (watch.check)
 		check_cells_forked();
 	else
-		cells_forked();
+		guard_cells_forked();
 }
 
-struct watch_self *watch_enter(void)
+struct monitor_self *monitor_begin(void)
 {
-	struct watch_self *self = &watch_self;
+	struct monitor_self *self = &monitor_self;
 
 	if (unlikely(self->busy | self->ended | __snarl_tls.hidden | watch.log->off))
 		return NULL;
-	if (unlikely(!self->place))
+	if (unlikely(!self->slot))
 		watch_attach();
-	if (!self->place)
+	if (!self->slot)
 		return NULL;
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return self;
 }
 
-static uint64_t next_random(struct watch_self *self)
+static uint64_t next_random(struct monitor_self *self)
 {
 	self->random ^= self->random << 13;
 	self->random ^= self->random >> 7;
@@ -146,13 +154,13 @@ static uint64_t next_random(struct watch_self *self)
 	return self->random >> 16;
 }
 
-static void make_noise(struct watch_self *self)
+static void make_noise(struct monitor_self *self)
 {
 	struct timespec nap = { 0 };
 
 	if (next_random(self) % 1000 >= watch.noise)
 		return;
-	watch_count(&watch.log->naps, 1);
+	monitor_count(&watch.log->naps, 1);
 	if (next_random(self) % 4 == 0) {
 		sys_call(SYS_sched_yield, 0, 0, 0);
 		return;
@@ -161,7 +169,10 @@ static void make_noise(struct watch_self *self)
 	sys_call(SYS_nanosleep, &nap, 0, 0);
 }
 
-/* The thread's own memory becomes its own; true: others' too. */
+/*
+ * Claims the granule for the calling thread if no thread has it. Returns true if another thread
+ * has it, too.
+ */
 static bool is_shared(uint64_t addr)
 {
 	uint16_t *s, seen = 0;
@@ -179,40 +190,40 @@ static bool is_shared(uint64_t addr)
 
 static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 {
-	const struct rules_place *place = rules_find(pc & TRACE_ADDR_MASK, write);
-	struct watch_self *self;
+	const struct active_site *site = rules_find(pc & TRACE_ADDR_MASK, write);
+	struct monitor_self *self;
 	uint64_t tag, last;
 
-	if (!place && !watch.everywhere)
+	if (!site && !watch.everywhere)
 		return;
-	self = watch_enter();
+	self = monitor_begin();
 	if (!self)
 		return;
-	if (watch.noise && (place || is_shared(addr)))
+	if (watch.noise && (site || is_shared(addr)))
 		make_noise(self);
-	if (!place || !(place->flags & watch.active) || !(watch.check | watch.pset | watch.tx)) {
-		watch_leave(self);
+	if (!site || !(site->flags & watch.active) || !(watch.check | watch.pset | watch.tx)) {
+		monitor_end(self);
 		return;
 	}
 	if (watch.check) {
-		check_access(addr, size, place, write);
-		watch_leave(self);
+		check_access(addr, size, site, write);
+		monitor_end(self);
 		return;
 	}
-	if (watch.tx && place->flags >> RULES_GATE_SHIFT)
-		guard_gate(place);
+	if (watch.tx && site->flags >> RULES_GATE_SHIFT)
+		guard_gate(site);
 	tag = (addr & TRACE_ADDR_MASK) >> watch.shift;
 	last = ((addr & TRACE_ADDR_MASK) + (size ? size : 1) - 1) >> watch.shift;
 	if (last - tag >= RANGE_CELLS)
 		last = tag + RANGE_CELLS - 1;
 	for (; tag <= last; tag++)
-		guard_access(tag, place, write);
-	watch_leave(self);
+		guard_access(tag, site, write);
+	monitor_end(self);
 }
 
-void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
+void monitor_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 {
-	if (!watch.streaks || write || !check_read_again(addr, size))
+	if (!watch.streaks || write || !check_is_repeated_read(addr, size))
 		access_seen(addr, size, pc, write);
 }
 
@@ -223,18 +234,18 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 	switch (kind) {
 	case TRACE_MUTEX_LOCK:
 		if (result == 0 && watch.tx | watch.locks)
-			guard_lock_held(object);
+			guard_lock_acquired(object);
 		break;
 	case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
 		if (result == 0)
-			guard_lock_unknown(object);
+			guard_lock_acquired_elsewhere(object);
 		break;
 	case TRACE_MUTEX_UNLOCK:
 		if (result == 0 && watch.tx)
 			guard_unlock(object);
 		break;
 	case TRACE_COND_WAKE:
-		guard_lock_unknown((const void *)arg);
+		guard_lock_acquired_elsewhere((const void *)arg);
 		break;
 	default:
 		break;
@@ -249,30 +260,30 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 		guard_held_remove(object);
 }
 
-/* NULL: no guard. */
-static struct watch_self *enter_guard(void)
+/* Returns NULL if the mode is not guard, or as monitor_begin() does. */
+static struct monitor_self *enter_guard(void)
 {
-	return watch.pset || watch.tx ? watch_enter() : NULL;
+	return watch.pset || watch.tx ? monitor_begin() : NULL;
 }
 
-void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result)
+void monitor_note(enum trace_kind kind, const void *object, uint64_t arg, int result)
 {
-	struct watch_self *self = enter_guard();
+	struct monitor_self *self = enter_guard();
 
 	if (!self)
 		return;
 	note(kind, object, arg, result);
-	watch_leave(self);
+	monitor_end(self);
 }
 
 void watch_cancel(uint64_t handle, uint64_t pc)
 {
-	struct watch_self *self = enter_guard();
+	struct monitor_self *self = enter_guard();
 
 	if (!self)
 		return;
 	guard_cancel(handle, pc & TRACE_ADDR_MASK);
-	watch_leave(self);
+	monitor_end(self);
 }
 
 static bool is_lock(enum trace_kind kind)
@@ -280,114 +291,114 @@ static bool is_lock(enum trace_kind kind)
 	return trace_roles(kind) & (ROLE_ACQUIRE | ROLE_RELEASE);
 }
 
-/* Blocking calls end a transaction, locks excepted (learn/fold/lifetx.h). */
-void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
+/* A blocking call ends the thread's transaction, except for a lock (learn/fold/lifetx.h). */
+void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 {
-	struct watch_self *self;
-	struct watch_thread *me;
+	struct monitor_self *self;
+	struct monitor_thread *me;
 
 	if (!(watch.pset | watch.tx | watch.noise))
 		return;
-	self = watch_enter();
+	self = monitor_begin();
 	if (!self)
 		return;
-	me = watch_me();
+	me = monitor_me();
 	if (watch.noise)
 		make_noise(self);
 	if (watch.tx)
-		(is_lock(kind) ? tx_end_if_over : tx_end)();
+		(is_lock(kind) ? guard_tx_end_if_tail : guard_tx_end)();
 	if (kind == TRACE_MUTEX_LOCK && watch.tx | watch.locks)
 		guard_lock_before(object, pc & TRACE_ADDR_MASK);
 	__atomic_store_n(&me->blocked_on, is_lock(kind) ? (uint64_t)object & ~1ull : 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&me->state, WATCH_BLOCKED, __ATOMIC_SEQ_CST);
-	watch_leave(self);
+	__atomic_store_n(&me->state, MONITOR_BLOCKED, __ATOMIC_SEQ_CST);
+	monitor_end(self);
 }
 
-void watch_wait_end(void)
+void monitor_wait_end(void)
 {
-	if (watch_self.place && !watch_self.busy)
-		__atomic_store_n(&watch_me()->state, WATCH_RUNNING, __ATOMIC_SEQ_CST);
+	if (monitor_self.slot && !monitor_self.busy)
+		__atomic_store_n(&monitor_me()->state, MONITOR_RUNNING, __ATOMIC_SEQ_CST);
 }
 
-void watch_entry(uint64_t pc)
+void monitor_entry(uint64_t pc)
 {
-	struct watch_self *self = &watch_self;
+	struct monitor_self *self = &monitor_self;
 	uint32_t flags;
 
 	if (!watch.tx || self->busy)
 		return;
 	self->depth++;
 	flags = rules_function_flags(pc & TRACE_ADDR_MASK);
-	if (likely(!flags) || !watch_enter())
+	if (likely(!flags) || !monitor_begin())
 		return;
 	if (flags & RULES_CUT_ENTRY)
-		tx_end();
-	if (flags & RULES_HOLDS_TX && !self->root)
-		self->root = self->depth;
+		guard_tx_end();
+	if (flags & RULES_HOLDS_TX && !self->tx_depth)
+		self->tx_depth = self->depth;
 	if (flags & RULES_CUT_EXIT && self->depth < 256)
-		self->exit_cuts[self->depth / 64] |= 1ull << self->depth % 64;
-	watch_leave(self);
+		self->cuts_at_exit[self->depth / 64] |= 1ull << self->depth % 64;
+	monitor_end(self);
 }
 
-static bool cut_at_exit(struct watch_self *self)
+static bool cut_at_exit(struct monitor_self *self)
 {
-	uint64_t *word = &self->exit_cuts[self->depth / 64 % 4], bit = 1ull << self->depth % 64;
+	uint64_t *word = &self->cuts_at_exit[self->depth / 64 % 4], bit = 1ull << self->depth % 64;
 	bool cut = self->depth < 256 && *word & bit;
 
 	if (unlikely(cut))
 		*word &= ~bit;
-	return cut || self->depth == self->root;
+	return cut || self->depth == self->tx_depth;
 }
 
-void watch_exit(void)
+void monitor_exit(void)
 {
-	struct watch_self *self = &watch_self;
+	struct monitor_self *self = &monitor_self;
 
 	if (!watch.tx || self->busy || !self->depth)
 		return;
 	if (unlikely(cut_at_exit(self))) {
-		if (self->depth == self->root)
-			self->root = 0;
-		if (watch_enter()) {
-			tx_end();
-			watch_leave(self);
+		if (self->depth == self->tx_depth)
+			self->tx_depth = 0;
+		if (monitor_begin()) {
+			guard_tx_end();
+			monitor_end(self);
 		}
 	}
 	self->depth--;
 }
 
-void watch_fresh(uint64_t addr, uint64_t size)
+void monitor_fresh(uint64_t addr, uint64_t size)
 {
 	uint64_t tag = addr >> watch.shift, last = (addr + size) >> watch.shift;
-	struct watch_self *self;
+	struct monitor_self *self;
 
 	if (!(watch.check | watch.pset | watch.tx) || !size)
 		return;
-	self = watch_enter();
+	self = monitor_begin();
 	if (!self)
 		return;
 	if (watch.check && tag < last)
 		check_cells_forget(tag, last - 1);
 	for (uint64_t n = 0; !watch.check && tag < last && n < RANGE_CELLS; n++)
-		cell_forget(tag++);
-	watch_leave(self);
+		guard_cell_forget(tag++);
+	monitor_end(self);
 }
 
-void watch_jumped(uint64_t depth)
+void monitor_unwound(uint64_t depth)
 {
-	struct watch_self *self = &watch_self;
+	struct monitor_self *self = &monitor_self;
 
 	self->busy = 0;
-	if (!self->place)
+	if (!self->slot)
 		return;
-	watch_me()->state = WATCH_RUNNING;
+	monitor_me()->state = MONITOR_RUNNING;
 	if (depth < self->depth)
 		self->depth = (uint32_t)depth;
-	if (self->root > self->depth) {
-		self->root = 0;
-		if (watch.tx && watch_enter()) {
-			tx_end();
-			watch_leave(self);
+	if (self->tx_depth > self->depth) {
+		self->tx_depth = 0;
+		if (watch.tx && monitor_begin()) {
+			guard_tx_end();
+			monitor_end(self);
 		}
 	}
 }

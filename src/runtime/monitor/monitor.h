@@ -1,11 +1,15 @@
 /*
- * The modes check and guard: the program runs at its own speed in all its threads, and what
- * passing runs taught (rules.h) is looked after where it matters. Noise, which makes plain runs
- * prone to fail, comes by the same way.
+ * Modes check and guard. The program runs at its own speed in all its threads. At each active site,
+ * the monitor compares the access with the rules that `snarl learn` found in passing runs
+ * (rules.h): check reports broken invariants, guard delays accesses whose order no passing run had.
+ * noise= adds random sleeps at the same sites, which makes failures in parallel runs more likely.
  *
- * Each thread's shadow value is one that no memory has, so every access of an active site
- * comes to C. Nothing here holds a lock while the program's code runs; a cell that is busy is
- * skipped and counted, by a guard only after as long as a delay may take. A handler that interrupts us is let pass unwatched.
+ * A thread's shadow value in these modes equals no shadow word, so every access of an active site
+ * calls the runtime. (Noise without rules, and check --all, use the shadow to see whose memory it
+ * is.) The monitor holds no lock while the program's code runs. If the cell of an access stays
+ * locked, the access is skipped and counted in lost_busy; guard first waits for the cell, at most
+ * as long as a delay may take. Accesses of a signal handler that interrupts the monitor are not
+ * looked at.
  */
 #ifndef RUNTIME_MONITOR_MONITOR_H
 #define RUNTIME_MONITOR_MONITOR_H
@@ -15,123 +19,155 @@
 #include "runtime/core/options.h"
 #include "runtime/monitor/rules.h"
 
-#define WATCH_THREADS 1024u	/* alive at once; others are not watched, counted */
-#define WATCH_HELD 8u		/* locks of a thread that are remembered */
-#define WATCH_PAGES 64u		/* of check's cells that a thread remembers */
-#define WATCH_ANYBODY UINT32_MAX
+#define MONITOR_THREADS 1024u	/* alive at once; further threads are not monitored, but counted */
+#define MONITOR_HELD_LOCKS 8u	/* locks per thread: others are forgotten */
+#define MONITOR_CACHED_PAGES 64u	/* pages of check's cells that a thread caches */
+#define MONITOR_ANY_THREAD UINT32_MAX
 
-enum watch_state { WATCH_RUNNING, WATCH_WAITING, WATCH_BLOCKED };
+enum monitor_state {
+	MONITOR_RUNNING,
+	MONITOR_DELAYED,	/* guard delays it */
+	MONITOR_BLOCKED,	/* in a call that may block */
+};
 
-/* What other threads may read of a thread. It has cache lines of its own, so that threads do not share them by accident. */
-struct watch_thread {
-	uint32_t serial;	/* not 0: in use; differs from that of whoever had the place before */
-	uint32_t state;		/* enum watch_state */
-	uint32_t waiting_for;	/* in guard: place of a thread, or WATCH_ANYBODY */
-	uint32_t epoch;		/* odd: in a transaction; goes on for ever. Waited for as a futex */
-	uint32_t waiters;	/* for the epoch */
-	uint32_t accesses;	/* that PSet has seen of it */
-	uint32_t waiting_at;	/* which of the other one's accesses it waits for the end of, plus 1; 0: it waits for another reason */
+/* What other threads may read about a thread. Aligned to cache lines to avoid false sharing. */
+struct monitor_thread {
+	/* 0: the slot is free; differs from the serial of the slot's previous thread */
+	uint32_t serial;
+	uint32_t state;		/* enum monitor_state */
+	/* in guard: slot of the thread that this one waits for, or MONITOR_ANY_THREAD */
+	uint32_t waiting_for;
+	/* odd: in a transaction. Never reset; also the futex that delayed threads wait on */
+	uint32_t epoch;
+	uint32_t waiters;	/* number of threads that wait on the epoch */
+	uint32_t accesses;	/* number of accesses that PSet has seen of the thread */
+	/*
+	 * 1 + number of the access of thread `waiting_for` that another access of that thread must
+	 * follow; 0: this one waits for something else.
+	 */
+	uint32_t waiting_access;
 	uint32_t pad;
 	uint64_t handle;	/* pthread_self() */
-	uint64_t blocked_on;	/* what it last waited for, or waits for now: a lock, or 0 */
-	uint64_t over_at;	/* ticks: since then the transaction seems to be over; 0: it is not */
-	uint64_t held[WATCH_HELD];	/* locks; bit 0: a transaction touched memory under it */
+	/* the lock that the thread waits for, or last waited for; 0: it blocks in another call */
+	uint64_t blocked_on;
+	/* time, in ticks, of an access that probably was its transaction's last one; or 0 */
+	uint64_t tail_at;
+	/* locks it holds; bit 0: its transaction accessed memory under that lock */
+	uint64_t held[MONITOR_HELD_LOCKS];
 } __attribute__((aligned(64)));
 
 struct check_page;
 
-struct watch_page {
-	uint64_t number;	/* plus 1 */
+struct monitor_page {
+	uint64_t number;	/* number of the page, plus 1; 0: free */
 	struct check_page *page;
 };
 
-/* What only the thread itself needs. */
-struct watch_self {
-	uint32_t place;		/* in watch.threads, plus 1; 0: none yet */
-	uint32_t busy;		/* 1: the thread is in here */
+/* What only the thread itself reads. */
+struct monitor_self {
+	uint32_t slot;		/* index in watch.threads, plus 1; 0: none yet */
+	uint32_t busy;		/* 1: the thread is inside the monitor */
 	uint32_t ended;
-	uint32_t depth, root;	/* activations; the one that holds transactions, or 0 */
-	uint32_t last;		/* site of the transaction's last access */
-	uint32_t over;		/* site that seemed to be a transaction's last one */
+	/* depth of the call stack; depth of the call that holds transactions, or 0 */
+	uint32_t depth, tx_depth;
+	uint32_t last_site;		/* site of the transaction's last access */
+	/* site after which guard ended the transaction early, or 0 */
+	uint32_t tail_site;
 	uint32_t serial;
 	uint64_t random;
-	uint32_t *vain_word, vain_value;	/* what was waited for in vain the last time */
-	const void *taken;	/* the mutex that is asked for, … */
-	const struct rules_place *taking;	/* … and the place, or NULL */
-	struct watch_page pages[WATCH_PAGES];	/* check_cell.h */
-	uint64_t exit_cuts[4];	/* bits of depths: the activation's exit ends a transaction */
+	/* futex word and value of the last delay that timed out */
+	uint32_t *timed_out_word, timed_out_value;
+	const void *asked_lock;	/* the mutex that the thread asks for */
+	/* the site that asks for it, or NULL if it is not active */
+	const struct active_site *asked_site;
+	/* direct-mapped cache (check_cell.h) */
+	struct monitor_page pages[MONITOR_CACHED_PAGES];
+	/* bit per depth: the exit of that call ends a transaction */
+	uint64_t cuts_at_exit[4];
 };
 
+/* State of the monitor in this process. */
 struct watch {
-	bool check, pset, tx;
-	bool locks;		/* also where mutexes are taken: pset, but for tx only who was never first */
-	bool all;		/* check: every place there is, not only those that matter */
-	bool streaks;		/* check: who writes memory owns it until another thread comes (check.h) */
-	bool everywhere;	/* noise without rules: wherever memory is shared */
-	uint32_t noise;		/* per mille */
-	uint32_t nap_ns;	/* the longest of it */
-	uint32_t active;	/* places with one of these flags of the rules are watched */
+	bool check, pset, tx;	/* mode check; mode guard with protect=pset, tx, or both */
+	bool locks;		/* mutexes have rules, too */
+	/* check: all sites of the rules, not only those marked RULES_CHECK */
+	bool all;
+	/*
+	 * check --all: a thread that writes memory owns it until another thread comes
+	 * (check_avio.h)
+	 */
+	bool streaks;
+	bool everywhere;	/* noise without rules: at all accesses to shared memory */
+	uint32_t noise;		/* probability of a sleep or yield, per mille */
+	uint32_t nap_ns;	/* longest sleep of noise */
+	uint32_t active;	/* flags of the rules; sites with one of these are monitored */
 	uint32_t shift;		/* log2 of the granularity */
-	uint64_t wait_ns;	/* the longest delay of an access */
+	uint64_t wait_ns;	/* longest delay of an access */
 	uint64_t seed;
 	uint64_t started;	/* ns, by CLOCK_MONOTONIC */
-	uint64_t waited_ns;	/* all delays of this process so far */
+	uint64_t waited_ns;	/* sum of all delays of this process */
 	struct watchlog *log;	/* never NULL */
-	uint32_t threads_used;	/* places ever used */
+	uint32_t threads_used;	/* slots ever used */
 	uint32_t next_serial;
-	uint32_t unborn;	/* threads that were created and did not come here yet */
-	struct watch_thread *threads;
-	uint8_t *tails;		/* of each site: enum in guard_tx.c */
+	uint32_t unborn;	/* threads that were created but have not attached yet */
+	struct monitor_thread *threads;
+	/* by site: is it a transaction's last one? (enum in guard_transaction.c) */
+	uint8_t *tails;
 };
 
 extern SNARLRT_HIDDEN const struct mode mode_monitor;
 extern SNARLRT_HIDDEN struct watch watch;
-extern SNARLRT_HIDDEN __thread struct watch_self watch_self
+extern SNARLRT_HIDDEN __thread struct monitor_self monitor_self
 	__attribute__((tls_model("local-exec")));
 
-/* false: nothing to watch; the mode stays off. */
+/* Reads options and rules. false: there is nothing to monitor, and the mode stays off. */
 SNARLRT_HIDDEN bool watch_start(const struct run_options *o);
-/* A module that is loaded. */
+/* A module was loaded: activates its sites. */
 SNARLRT_HIDDEN void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path);
 
-/* The life of a thread, and a forked child. */
+/* Start and end of a thread; the child of a fork. */
 SNARLRT_HIDDEN void watch_attach(void);
-SNARLRT_HIDDEN void watch_thread_exit(void);
-SNARLRT_HIDDEN void watch_forked(void);
+SNARLRT_HIDDEN void monitor_thread_exit(void);
+SNARLRT_HIDDEN void monitor_forked(void);
 
-/* What happens; in mode SNARLRT_WATCH only. Accesses: before they are done. */
-SNARLRT_HIDDEN void watch_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
-SNARLRT_HIDDEN void watch_note(enum trace_kind kind, const void *object, uint64_t arg, int result);
-SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* before it is done */
-SNARLRT_HIDDEN void watch_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
-SNARLRT_HIDDEN void watch_wait_end(void);
-SNARLRT_HIDDEN void watch_entry(uint64_t pc);
-SNARLRT_HIDDEN void watch_exit(void);
-SNARLRT_HIDDEN void watch_fresh(uint64_t addr, uint64_t size);
-SNARLRT_HIDDEN void watch_jumped(uint64_t depth);	/* also out of a handler: nothing is busy any more */
+/* Events of the calling thread, in mode SNARLRT_WATCH only. Accesses come before they are done. */
+SNARLRT_HIDDEN void monitor_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
+SNARLRT_HIDDEN void monitor_note(enum trace_kind kind, const void *object, uint64_t arg,
+				 int result);
+SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* comes before the cancellation */
+SNARLRT_HIDDEN void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
+SNARLRT_HIDDEN void monitor_wait_end(void);
+SNARLRT_HIDDEN void monitor_entry(uint64_t pc);
+SNARLRT_HIDDEN void monitor_exit(void);
+SNARLRT_HIDDEN void monitor_fresh(uint64_t addr, uint64_t size);
+/* longjmp to `depth`, maybe out of a handler that interrupted the monitor */
+SNARLRT_HIDDEN void monitor_unwound(uint64_t depth);
 
-static inline struct watch_thread *watch_me(void)
+static inline struct monitor_thread *monitor_me(void)
 {
-	return &watch.threads[watch_self.place - 1];
+	return &watch.threads[monitor_self.slot - 1];
 }
 
-/* Between these the thread's own handlers are let pass. NULL: let this one pass. */
-SNARLRT_HIDDEN struct watch_self *watch_enter(void);
+/*
+ * Handlers that run between monitor_begin() and monitor_end() are not monitored. NULL: the
+ * caller is such a handler, or the thread has no slot; it must not go on.
+ */
+SNARLRT_HIDDEN struct monitor_self *monitor_begin(void);
 
-static inline void watch_leave(struct watch_self *self)
+static inline void monitor_end(struct monitor_self *self)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
 }
 
 
-/* watch_log.c: the record of these places, made if need be; NULL: no room. */
-SNARLRT_HIDDEN struct watchlog_record *watch_record(enum watchlog_kind kind, uint32_t a, uint32_t b,
-						    uint32_t c);
-SNARLRT_HIDDEN struct watchlog *watch_log_open(const char *path);
-SNARLRT_HIDDEN void watch_log_module(uint32_t module, uint64_t base, const char *path);
+/* monitor_log.c: the record of these sites, created at first use; NULL: the log is full. */
+SNARLRT_HIDDEN struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a,
+							  uint32_t b, uint32_t c);
+SNARLRT_HIDDEN struct watchlog *monitor_log_open(const char *path);
+SNARLRT_HIDDEN void monitor_log_module(uint32_t module, uint64_t base, const char *path);
 
-static inline void watch_count(uint64_t *counter, uint64_t n)
+static inline void monitor_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }

@@ -1,6 +1,6 @@
 /*
- * The log: shared memory that the tool reads. Without one it is private, and only says what
- * was in vain too often.
+ * The log of abi/monitor_log.h. Without log= it is private memory, and guard only counts its
+ * time-outs there.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,13 +9,13 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/monitor.h"
 
-#define LOOK 64u	/* records that are looked at for a place of one's own */
+#define PROBES 64u	/* records that are compared before the log counts as full */
 
-struct watchlog *watch_log_open(const char *path)
+struct watchlog *monitor_log_open(const char *path)
 {
 	long fd = path[0] ? sys_call(SYS_open, path, O_RDWR | O_CLOEXEC, 0) : -1;
 	struct watchlog *log = (void *)-1;
-	uint32_t nobody = 0;
+	uint32_t unset = 0;
 
 	if (fd >= 0 && sys_call(SYS_lseek, fd, 0, SEEK_END) >= (long)sizeof(*log))
 		log = sys_mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
@@ -23,7 +23,7 @@ struct watchlog *watch_log_open(const char *path)
 		sys_call(SYS_close, fd, 0, 0);
 	if (path[0] && (sys_failed(log) || log->magic != WATCHLOG_MAGIC ||
 			log->version != WATCHLOG_VERSION)) {
-		sys_warn_about("nothing is logged: ", "no log of this version", path);
+		sys_warn_about("nothing is logged: ", "it is not a log of this version of snarl", path);
 		log = (void *)-1;
 	}
 	if (sys_failed(log))
@@ -31,14 +31,14 @@ struct watchlog *watch_log_open(const char *path)
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (sys_failed(log))
 		return NULL;
-	__atomic_compare_exchange_n(&log->pid, &nobody, (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
+	__atomic_compare_exchange_n(&log->pid, &unset, (uint32_t)sys_call(SYS_getpid, 0, 0, 0),
 				    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return log;
 }
 
 static bool is(const struct watchlog_record *r, enum watchlog_kind kind, const uint32_t *site)
 {
-	/* Pairs with the release in make(). */
+	/* pairs with make() */
 	return __atomic_load_n(&r->kind, __ATOMIC_ACQUIRE) == kind && r->site[0] == site[0] &&
 	       r->site[1] == site[1] && r->site[2] == site[2];
 }
@@ -51,29 +51,33 @@ static void make(struct watchlog_record *r, enum watchlog_kind kind, const uint3
 	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
 }
 
-struct watchlog_record *watch_record(enum watchlog_kind kind, uint32_t a, uint32_t b, uint32_t c)
+struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, uint32_t b,
+					   uint32_t c)
 {
 	uint32_t site[3] = { a, b, c };
 	uint64_t hash = ((a * 31ull + b) * 31 + c) * 7 + kind;
 
-	for (uint32_t i = 0; i < LOOK; i++) {
+	for (uint32_t i = 0; i < PROBES; i++) {
 		struct watchlog_record *r = &watch.log->record[
 			((mix_spread(hash) >> 40) + i) & (WATCHLOG_RECORDS - 1)];
 
 		if (is(r, kind, site))
 			return r;
-		/* Two that make the same one at once get two; the reader adds them up. */
+		/*
+		 * If two threads create the same record at the same time there are two; the tool
+		 * adds them up.
+		 */
 		if (!__atomic_load_n(&r->taken, __ATOMIC_RELAXED) &&
 		    !__atomic_exchange_n(&r->taken, 1, __ATOMIC_ACQ_REL)) {
 			make(r, kind, site);
 			return r;
 		}
 	}
-	watch_count(&watch.log->lost_records, 1);
+	monitor_count(&watch.log->lost_records, 1);
 	return NULL;
 }
 
-void watch_log_module(uint32_t module, uint64_t base, const char *path)
+void monitor_log_module(uint32_t module, uint64_t base, const char *path)
 {
 	for (uint32_t i = 0; i < WATCHLOG_MODULES; i++) {
 		struct watchlog_module *m = &watch.log->module[i];

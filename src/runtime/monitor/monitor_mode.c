@@ -1,59 +1,59 @@
-/*
- * What modes check and guard do with the program's events.
- */
+/* Modes check and guard as a row of the table of modes (runtime/core/mode.h). */
 #include "runtime/monitor/monitor.h"
 
-static void monitor_access(uint64_t addr, uint64_t site)
+static void on_access(uint64_t addr, uint64_t site)
 {
-	watch_access(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK), site, trace_site_kind(site) == TRACE_WRITE);
+	monitor_access(addr, 1ull << (site >> 56 & TRACE_SIZE_MASK), site,
+		       trace_site_kind(site) == TRACE_WRITE);
 }
 
-static void monitor_range(uint64_t addr, uint64_t size, uint64_t site)
+static void on_range(uint64_t addr, uint64_t size, uint64_t site)
 {
-	watch_access(addr, size, site, trace_site_kind(site) == TRACE_WRITE_RANGE);
+	monitor_access(addr, size, site, trace_site_kind(site) == TRACE_WRITE_RANGE);
 }
 
-static void monitor_atomic_begin(struct mode_atomic *op)
+static void on_atomic_begin(struct mode_atomic *op)
 {
-	watch_access((uint64_t)op->addr, 1ull << op->log2, (uint64_t)op->pc, op->kind != TRACE_ATOMIC_LOAD);
+	monitor_access((uint64_t)op->addr, 1ull << op->log2, (uint64_t)op->pc,
+		       op->kind != TRACE_ATOMIC_LOAD);
 }
 
-static void monitor_entry(uint64_t caller, uint64_t pc)
+static void on_entry(uint64_t caller, uint64_t pc)
 {
 	(void)caller;
-	watch_entry(pc);
+	monitor_entry(pc);
 }
 
-static void monitor_exit(uint64_t pc)
+static void on_exit(uint64_t pc)
 {
 	(void)pc;
-	watch_exit();
+	monitor_exit();
 }
 
-static void monitor_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg, int result,
-			 const void *pc)
+static void on_note(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
+		    int result, const void *pc)
 {
 	(void)detail;
 	(void)pc;
-	watch_note(kind, object, arg, result);
+	monitor_note(kind, object, arg, result);
 }
 
-static void monitor_wait_begin(enum trace_kind kind, const void *object, const void *pc)
+static void on_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 {
-	watch_wait_begin(kind, object, (uint64_t)pc);
+	monitor_wait_begin(kind, object, (uint64_t)pc);
 }
 
-static void monitor_fresh(const void *addr, size_t size)
+static void on_fresh(const void *addr, size_t size)
 {
-	watch_fresh((uint64_t)addr, size);
+	monitor_fresh((uint64_t)addr, size);
 }
 
-static uint64_t monitor_depth(void)
+static uint64_t on_depth(void)
 {
-	return watch_self.depth;
+	return monitor_self.depth;
 }
 
-static void monitor_thread_begin(const struct mode_thread *t)
+static void on_thread_begin(const struct mode_thread *t)
 {
 	(void)t;
 	watch_attach();
@@ -63,19 +63,19 @@ static void monitor_thread_begin(const struct mode_thread *t)
 const struct mode mode_monitor = {
 	.name = "check or guard",
 	.id = SNARLRT_WATCH,
-	.access = monitor_access,
-	.range = monitor_range,
-	.atomic_begin = monitor_atomic_begin,
+	.access = on_access,
+	.range = on_range,
+	.atomic_begin = on_atomic_begin,
 	.atomic_end = mode_no_atomic,
-	.entry = monitor_entry,
-	.exit = monitor_exit,
-	.note = monitor_note,
-	.wait_begin = monitor_wait_begin,
-	.wait_end = watch_wait_end,
-	.fresh = monitor_fresh,
-	.depth = monitor_depth,
-	.cut = watch_jumped,
-	.thread_begin = monitor_thread_begin,
-	.thread_end = watch_thread_exit,
-	.forked = watch_forked,
+	.entry = on_entry,
+	.exit = on_exit,
+	.note = on_note,
+	.wait_begin = on_wait_begin,
+	.wait_end = monitor_wait_end,
+	.fresh = on_fresh,
+	.depth = on_depth,
+	.cut = monitor_unwound,
+	.thread_begin = on_thread_begin,
+	.thread_end = monitor_thread_exit,
+	.forked = monitor_forked,
 };

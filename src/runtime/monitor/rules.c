@@ -1,7 +1,7 @@
 /*
- * Places are kept in a hash of absolute pcs that only grows: readers need no lock. A module
- * that is closed leaves its places behind; if another one takes its address, the worst is
- * an access that is watched for nothing.
+ * Active sites are entries of a hash by absolute pc that only grows, so readers need no lock. A
+ * module that is unloaded leaves its entries behind. If another module takes its addresses, the
+ * worst is an access that is monitored without need.
  */
 #include "runtime/monitor/rules.h"
 
@@ -12,9 +12,10 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 
-#define LOADED 64u		/* modules with rules at a time */
+#define LOADED 64u		/* modules with rules that may be loaded */
 #define FUNCTION_CACHE 4096u	/* a power of two */
-#define FUNCTION_HEAD 64u	/* bytes at most from a function's start to behind its entry hook */
+/* A function's entry hook returns to a pc at most this many bytes behind the function's start. */
+#define FUNCTION_HEAD 64u
 
 static struct {
 	const struct rules_header *header;
@@ -23,11 +24,11 @@ static struct {
 	const struct rules_function *functions;
 	const uint32_t *numbers;
 	uint32_t wanted;
-	struct rules_place *places;
+	struct active_site *active;
 	uint64_t mask;
-	uint64_t *offsets;	/* active ones of module m from first[m] on */
+	uint64_t *offsets;	/* of active sites; those of module m begin at first[m] */
 	uint32_t *first, *count;
-	uint8_t *with_writes;	/* of each site */
+	uint8_t *with_writes;	/* by site: rules_tx_writes() */
 	struct {
 		uint64_t base;
 		uint32_t module;
@@ -35,7 +36,7 @@ static struct {
 	uint32_t loaded_count;
 } rules;
 
-/* pc << 16 | flags | 1 << 15: an answer that was found already. */
+/* Direct-mapped cache of answers: pc << 16 | 1 << 15 | flags. 0: free. */
 static uint64_t function_cache[FUNCTION_CACHE] SNARLRT_BIG;
 
 static bool fits(const struct rules_header *h, uint64_t at, uint64_t count, uint64_t size)
@@ -62,15 +63,15 @@ static bool modules_fit(const struct rules_header *h, const struct rules_module 
 	return true;
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL, or what is wrong with the file. */
 static const char *check(const struct rules_header *h, uint64_t size)
 {
 	const char *start = (const char *)h;
 
 	if (size < sizeof(*h) || h->magic != RULES_MAGIC)
-		return "it is not a file of rules";
+		return "it is not a rules file";
 	if (h->version != RULES_VERSION)
-		return "it is of another version of snarl: learn anew";
+		return "it was made by another version of snarl; run snarl learn again";
 	if (h->size != size || h->check != trace_check(h + 1, size - sizeof(*h)) || h->sites == 0 ||
 	    !fits(h, h->modules_at, h->modules, sizeof(struct rules_module)) ||
 	    !fits(h, h->sites_at, h->sites, sizeof(struct rules_site)) ||
@@ -78,7 +79,7 @@ static const char *check(const struct rules_header *h, uint64_t size)
 	    !fits(h, h->numbers_at, h->numbers, sizeof(uint32_t)) ||
 	    !modules_fit(h, (const void *)(start + h->modules_at)) ||
 	    !lists_fit(h, (const void *)(start + h->sites_at)))
-		return "it is damaged";
+		return "it is damaged; run snarl learn again";
 	return NULL;
 }
 
@@ -95,12 +96,12 @@ static bool make_tables(void)
 	rules.mask = 1;
 	while (rules.mask < 4ull * n)
 		rules.mask *= 2;
-	rules.places = arena_pages(rules.mask-- * sizeof(*rules.places));
+	rules.active = arena_pages(rules.mask-- * sizeof(*rules.active));
 	rules.offsets = at = arena_pages((n + 1) * sizeof(*at));
 	rules.first = arena_pages((modules + 1) * sizeof(*rules.first));
 	rules.count = arena_pages((modules + 1) * sizeof(*rules.count));
 	rules.with_writes = arena_pages(n);
-	if (!rules.places || !at || !rules.first || !rules.count || !rules.with_writes)
+	if (!rules.active || !at || !rules.first || !rules.count || !rules.with_writes)
 		return false;
 	for (uint32_t m = 0; m < modules; m++) {
 		const struct rules_site *s = rules.sites + rules.modules[m].first_site;
@@ -114,7 +115,7 @@ static bool make_tables(void)
 	return true;
 }
 
-/* The last function of the module at or before the offset, or NULL. */
+/* The last function of the module that begins at or before the offset, or NULL. */
 static const struct rules_function *function_at(uint32_t module, uint64_t offset)
 {
 	const struct rules_module *m = &rules.modules[module];
@@ -175,7 +176,7 @@ long rules_load(const char *path, uint32_t wanted, const char **trouble)
 	rules.wanted = wanted;
 	for (uint32_t i = 1; i < rules.header->sites; i++)
 		active += is_active(&rules.sites[i]);
-	*trouble = "no memory for it";
+	*trouble = "not enough memory";
 	if (!make_tables())
 		return -1;
 	mark_writers();
@@ -187,7 +188,7 @@ const struct rules_header *rules_header(void)
 	return rules.header;
 }
 
-bool rules_have(uint32_t flag)
+bool rules_any(uint32_t flag)
 {
 	for (uint32_t i = 1; i < rules.header->sites; i++)
 		if (rules.sites[i].flags & flag)
@@ -208,13 +209,13 @@ static int module_of(const uint8_t *id, uint32_t size)
 	return -1;
 }
 
-static struct rules_place *place_of(uint64_t key)
+static struct active_site *entry_of(uint64_t key)
 {
 	uint64_t i = mix_spread(key) >> 20 & rules.mask;
 
-	while (rules.places[i].key && rules.places[i].key != key)
+	while (rules.active[i].key && rules.active[i].key != key)
 		i = (i + 1) & rules.mask;
-	return &rules.places[i];
+	return &rules.active[i];
 }
 
 int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base)
@@ -226,18 +227,21 @@ int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base)
 	for (uint32_t i = 0; i < rules.loaded_count; i++)
 		if (rules.loaded[i].base == base && rules.loaded[i].module == (uint32_t)m)
 			return m;
-	/* The hash has room for each site twice: mapped elsewhere more often than that, it stays unseen. */
+	/*
+	 * The hash has room for each site twice. Sites of modules that are mapped more often are
+	 * not active.
+	 */
 	if (rules.loaded_count >= LOADED || rules.loaded_count > 2 * rules.header->modules)
 		return -1;
 	for (uint32_t i = 0; i < rules.modules[m].sites; i++) {
 		uint32_t number = rules.modules[m].first_site + i;
 		const struct rules_site *s = &rules.sites[number];
 		uint64_t key = (s->offset + base) * 2 + !!(s->flags & RULES_WRITE);
-		struct rules_place *p = place_of(key);
+		struct active_site *p = entry_of(key);
 
 		if (!is_active(s) || !number)
 			continue;
-		p->site = number;
+		p->number = number;
 		p->flags = s->flags;
 		__atomic_store_n(&p->key, key, __ATOMIC_RELEASE);
 	}
@@ -258,32 +262,32 @@ const uint64_t *rules_offsets(const uint8_t *id, uint32_t id_size, size_t *count
 bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t base, uint64_t start, uint64_t end)
 {
 	size_t count, low = 0, high;
-	const uint64_t *places = rules_offsets(id, id_size, &count);
+	const uint64_t *offsets = rules_offsets(id, id_size, &count);
 	const struct rules_function *f;
 	int m = module_of(id, id_size);
 
 	for (high = count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
-		if (places[middle] + base <= start)
+		if (offsets[middle] + base <= start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low < count && places[low] + base <= end)
+	if (low < count && offsets[low] + base <= end)
 		return true;
 	f = m < 0 || !(rules.wanted & RULES_IN_TX) ? NULL : function_at((uint32_t)m, end - 1 - base);
 	return f && f->offset + base >= start;
 }
 
-const struct rules_place *rules_find(uint64_t pc, bool write)
+const struct active_site *rules_find(uint64_t pc, bool write)
 {
 	uint64_t key = pc * 2 + write;
-	const struct rules_place *p;
+	const struct active_site *p;
 
-	if (unlikely(!rules.places))
+	if (unlikely(!rules.active))
 		return NULL;
-	p = place_of(key);
+	p = entry_of(key);
 	return __atomic_load_n(&p->key, __ATOMIC_ACQUIRE) == key ? p : NULL;
 }
 
@@ -306,7 +310,7 @@ bool rules_follows(uint32_t earlier, uint32_t later)
 	return false;
 }
 
-static uint32_t look_up_function(uint64_t pc)
+static uint32_t find_function_flags(uint64_t pc)
 {
 	for (uint32_t i = 0; i < __atomic_load_n(&rules.loaded_count, __ATOMIC_ACQUIRE); i++) {
 		uint64_t base = rules.loaded[i].base;
@@ -325,13 +329,13 @@ uint32_t rules_function_flags(uint64_t pc)
 	uint64_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);
 
 	if (seen >> 16 != (pc & TRACE_ADDR_MASK)) {
-		seen = (pc & TRACE_ADDR_MASK) << 16 | 1u << 15 | (look_up_function(pc) & 0xff);
+		seen = (pc & TRACE_ADDR_MASK) << 16 | 1u << 15 | (find_function_flags(pc) & 0xff);
 		__atomic_store_n(at, seen, __ATOMIC_RELAXED);
 	}
 	return seen & 0xff;
 }
 
-uint32_t rules_after(uint32_t site, bool *write)
+uint32_t rules_usual_predecessor(uint32_t site, bool *write)
 {
 	uint32_t after = rules.sites[site].after;
 
@@ -339,7 +343,7 @@ uint32_t rules_after(uint32_t site, bool *write)
 	return after;
 }
 
-bool rules_with_writes(uint32_t site)
+bool rules_tx_writes(uint32_t site)
 {
 	return rules.with_writes[site];
 }

@@ -1,6 +1,4 @@
-/*
- * How modes check and guard begin, and what they switch on.
- */
+/* Start of modes check and guard: reads the options, loads the rules, makes tables. */
 #include <time.h>
 
 #include "runtime/core/arena.h"
@@ -8,7 +6,7 @@
 #include "runtime/monitor/cell.h"
 #include "runtime/monitor/check_cell.h"
 
-/* Places that matter to what was asked for. */
+/* Flags that make a site active under these options. */
 static uint32_t wanted_flags(void)
 {
 	uint32_t flags = 0;
@@ -29,18 +27,21 @@ static bool load(const struct run_options *o)
 	const char *trouble;
 	long active;
 
-	/* Noise is the same whatever is watched besides. */
+	/* With noise, all sites are active, whatever else is monitored. */
 	watch.active = wanted_flags();
 	active = rules_load(o->rules, watch.noise ? UINT32_MAX : watch.active, &trouble);
 
 	if (active < 0) {
-		sys_warn_about("the rules were not used: ", trouble, o->rules);
+		sys_warn_about("the rules cannot be used, nothing is monitored: ", trouble, o->rules);
 		return false;
 	}
-	watch.locks = (watch.pset | watch.tx) && rules_have(RULES_LOCK);
+	watch.locks = (watch.pset | watch.tx) && rules_any(RULES_LOCK);
 	watch.log->rules_check = rules_header()->check;
 	watch.tails = arena_pages(rules_header()->sites);
-	/* Nothing to check is no reason to be slow: the rest is switched off all the same. */
+	/*
+	 * Without an active site, check goes on: then the hooks of all sites are switched off,
+	 * and the program is fast.
+	 */
 	return (active > 0 || watch.check) && watch.tails;
 }
 
@@ -56,20 +57,20 @@ bool watch_start(const struct run_options *o)
 	watch.started = sys_clock_ns(CLOCK_MONOTONIC);
 	watch.wait_ns = o->wait * 1000;
 	watch.shift = (uint32_t)o->granularity;
-	/* What is known of owners is known of 8 bytes. */
+	/* The shadow has owners of 8 bytes. */
 	watch.streaks = watch.check && watch.all && !watch.noise && watch.shift == 3;
-	watch.log = watch_log_open(o->log);
-	watch.threads = arena_pages(WATCH_THREADS * sizeof(*watch.threads));
+	watch.log = monitor_log_open(o->log);
+	watch.threads = arena_pages(MONITOR_THREADS * sizeof(*watch.threads));
 	if (!watch.log || !watch.threads)
 		return false;
 	if (!o->rules[0]) {
 		watch.everywhere = o->noise > 0;
 		if (o->mode != RUN_MODE_OFF)
-			sys_warn("SNARL_OPTIONS has no rules=FILE; nothing is watched");
+			sys_warn("SNARL_OPTIONS has no rules=FILE; nothing is monitored");
 		watch.check = watch.pset = watch.tx = false;
 		return watch.everywhere;
 	}
-	return load(o) && (watch.check ? check_cells_init() : cells_init());
+	return load(o) && (watch.check ? check_cells_init() : guard_cells_init());
 }
 
 void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path)
@@ -81,5 +82,5 @@ void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char
 		return;
 	rules_offsets(id, id_size, &count);
 	__atomic_fetch_add(&watch.log->places, (uint32_t)count, __ATOMIC_RELAXED);
-	watch_log_module((uint32_t)m, base, path);
+	monitor_log_module((uint32_t)m, base, path);
 }

@@ -47,10 +47,10 @@ static void test_patterns(void **state)
 static void test_several_between(void **state)
 {
 	(void)state;
-	/* A write pair is broken if what comes between begins with a read. */
+	/* A pair of writes is broken if the accesses between them begin with a read. */
 	expect("1W0 2R0 3W0 1W0", "WRW 1 2 4 x1\n");
 	expect("1W0 2W0 3R0 1W0", "");
-	/* Of several writes the last is what the read sees. */
+	/* Of several writes in between, the read sees the last one. */
 	expect("1R0 2W0 3W0 1R0", "RWR 1 3 4 x1\n");
 	expect("1R0 2W0 3R0 1W0", "RWW 1 2 4 x1\n");
 }
@@ -64,10 +64,10 @@ static void test_sizes(void **state)
 	char *got = run(s, 4);
 
 	(void)state;
-	/* 0x1000 is in another cell than what was written. */
+	/* The remote write is in another cell than 0x1000. */
 	assert_string_equal(got, "RWR 1 2 4 x1\n");
 	free(got);
-	/* Memory that begins anew has no past. */
+	/* Accesses to memory that was allocated anew are forgotten. */
 	s[2] = (struct learn_step){ 1, IROOT_OP_FRESH, 0x1008, 8, 0, 3, 0 };
 	got = run(s, 4);
 	assert_string_equal(got, "");
@@ -84,18 +84,22 @@ static void test_counts(void **state)
 	s[3].site = 2;
 	char *got = run(s, 6);
 
-	assert_string_equal(got, "RWR 1 2 1 x2\nWRW 2 1 2 x1\n");	/* the other one's writes, too */
+	/* the second pair breaks the writes of thread 2 */
+	assert_string_equal(got, "RWR 1 2 1 x2\nWRW 2 1 2 x1\n");
 	free(got);
 }
 
-/* A write whose value others saw before the thread wrote again, though it read it itself. */
+/*
+ * The thread read its own first value before it wrote again; the other thread saw that value all
+ * the same.
+ */
 static void test_leak(void **state)
 {
 	(void)state;
 	expect("1W0 2R0 1R0 1W0", "WRW 1 2 4 x1\n");
 	expect("1W0 1R0 2R0 1W0", "WRW 1 3 4 x1\n");
 	expect("1W0 1R0 1R0 2R0 1R0 1W0", "WRW 1 4 6 x1\n");
-	/* Another one wrote in between: it goes on from there. */
+	/* Another thread overwrote the value: the WRW starts after that. */
 	expect("1W0 2R0 2W0 1R0 1W0", "WWR 1 3 4 x1\n");
 	expect("1W0 1R0 2R0 2W0 1W0", "RWW 2 4 5 x1\n");
 	expect("1W0 2R0 1R0 2W0 1R0 1W0", "RWR 3 4 5 x1\n");

@@ -1,6 +1,4 @@
-/*
- * What is known, made by hand, and the rules it becomes.
- */
+/* Compiles rules from a database made by hand. */
 #include "trace_util.h"
 
 #include "abi/rules_format.h"
@@ -8,7 +6,7 @@
 #include "learn/fold/lifetx.h"
 #include "trace/codec/codec.h"
 
-/* Broken in 6 of 10 that passed, so that 13 failing ones should have 5.2 without; 12 only 4.8. */
+/* 6 of 10 passing runs break it, so by chance 5.2 of 13 failing runs would not, and 4.8 of 12. */
 static void test_harm(void **state)
 {
 	struct known_site s = { .runs = 10, .broken = 6, .failed = 12, .harmed = 12 };
@@ -21,7 +19,10 @@ static void test_harm(void **state)
 	assert_false(known_holds(&s, 0));
 }
 
-/* Judged is what others can break, as far as it was tried often enough; seen, all that touches the same. */
+/*
+ * check judges pairs that can be broken and occur often enough; it watches all sites of the same
+ * variable.
+ */
 static void test_checked(void **state)
 {
 	struct known_site sites[] = {
@@ -29,8 +30,13 @@ static void test_checked(void **state)
 		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_READ, .runs = 3 },
 		{ .access = LEARN_WRITE, .runs = 3 }, { .access = LEARN_READ, .runs = 21 },
 	};
-	/* 2, then 0, then 1; 1 could be broken by 4. 3 comes after 2. 5 is of another variable, and of 21 runs two are too few. */
-	struct known_local locals[] = { { 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 } };
+	/*
+	 * Site 1 follows 0, which follows 2; site 4 could break 1. 3 follows 2. 5 has another
+	 * variable, and its 2 of 21 runs are too few.
+	 */
+	struct learnt_local locals[] = {
+		{ 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 }
+	};
 	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
 	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
 			   .between_count = 1 };
@@ -44,17 +50,22 @@ static void test_checked(void **state)
 	free(marks);
 }
 
-/* All three were never first. Where others hold the same lock, it is that lock which waits. */
+/*
+ * All three sites were never first. If other threads hold the same lock, the site of the lock
+ * waits instead.
+ */
 static void test_late(void **state)
 {
 	enum { LOCKED, RACING, LOCK, OTHER };
 	struct known_site sites[] = { [LOCKED] = { .access = LEARN_READ }, [RACING] = { .access = LEARN_READ },
 				      [LOCK] = { .access = LEARN_LOCK }, [OTHER] = { .access = LEARN_WRITE } };
-	struct known_pair pairs[] = { { .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
-				      { .first = OTHER, .second = LOCKED, .how = STORE_MEET },
-				      { .first = RACING, .second = RACING, .how = STORE_AFTER },
-				      { .first = OTHER, .second = RACING, .how = STORE_MEET | STORE_RACE },
-				      { .first = LOCK, .second = LOCK, .how = STORE_AFTER } };
+	struct known_pair pairs[] = {
+		{ .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
+		{ .first = OTHER, .second = LOCKED, .how = STORE_CONFLICT },
+		{ .first = RACING, .second = RACING, .how = STORE_AFTER },
+		{ .first = OTHER, .second = RACING, .how = STORE_CONFLICT | STORE_RACE },
+		{ .first = LOCK, .second = LOCK, .how = STORE_AFTER }
+	};
 	struct known k = { .sites = sites, .count = 4, .pairs = pairs, .pair_count = 5 };
 	uint32_t *marks = compile_marks(&k, 0);
 
@@ -67,8 +78,8 @@ static void test_late(void **state)
 }
 
 /*
- * Rules by hand: one module, a read and a write that may follow it but never did, a place at
- * which memcpy reads and writes, and a function that holds the first two.
+ * One module: a read, a write that may follow it but never did, a memcpy that reads and writes
+ * at one offset, and a function with the first two.
  */
 static void test_rules(void **state)
 {
@@ -77,7 +88,7 @@ static void test_rules(void **state)
 		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_WRITE, .runs = 3 },
 		{ .access = LEARN_FUNCTION, .cuts = LIFETX_EXIT },
 	};
-	struct known_place places[] = {
+	struct learnt_address places[] = {
 		{ 4, (char *)"abcd", 0x10, true }, { 0, (char *)"abcd", 0x20, true }, { 0, (char *)"abcd", 0x28, true },
 		{ 1, (char *)"abcd", 0x30, true }, { 2, (char *)"abcd", 0x40, true }, { 3, (char *)"abcd", 0x40, true },
 		{ 0, (char *)"eeee", 0x99, false },	/* an old build */
@@ -85,11 +96,25 @@ static void test_rules(void **state)
 	struct known_pair pairs[] = { { 0, 1, 0, 2, 12 }, { 1, 0, 2, 2, 12 }, { 3, 1, 1, 0, 0 }, { 1, 1, 1, 1, 12 } };
 	struct known_pair members[] = { { 4, 0, 0, 0, 0 }, { 4, 1, 0, 0, 0 } };
 	struct known_pair orders[] = { { 0, 1, 0, 0, 0 } };
-	/* Before the write: one of the reads, mostly; before the memcpy's write, its read, and more often itself. */
-	struct known_local locals[] = { { 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 } };
-	struct known k = { .sites = sites, .count = 5, .places = places, .place_count = 7, .pairs = pairs,
-			   .pair_count = 4, .members = members, .member_count = 2, .orders = orders, .order_count = 1,
-			   .locals = locals, .local_count = 4 };
+	/*
+	 * The write follows one of the reads in most runs. The memcpy's write follows its read,
+	 * and more often itself.
+	 */
+	struct learnt_local locals[] = {
+		{ 2, 1, 1, 0 }, { 0, 1, 2, 0 }, { 3, 3, 2, 0 }, { 2, 3, 1, 0 }
+	};
+	struct known k = { .sites = sites,
+			   .count = 5,
+			   .addresses = places,
+			   .address_count = 7,
+			   .pairs = pairs,
+			   .pair_count = 4,
+			   .members = members,
+			   .member_count = 2,
+			   .orders = orders,
+			   .order_count = 1,
+			   .locals = locals,
+			   .local_count = 4 };
 	struct compile_stats stats;
 	struct rules_header h;
 	struct buf out = { 0 };
@@ -100,7 +125,7 @@ static void test_rules(void **state)
 	assert_true(h.magic == RULES_MAGIC && h.version == RULES_VERSION && h.size == out.size);
 	assert_int_equal(h.check, trace_check(out.data + sizeof(h), out.size - sizeof(h)));
 	assert_int_equal(h.modules, 1);
-	assert_int_equal(h.sites, 6);	/* with the empty one */
+	assert_int_equal(h.sites, 6);	/* including site 0 */
 	assert_int_equal(h.functions, 1);
 
 	const struct rules_module *m = (const void *)(out.data + h.modules_at);
@@ -111,7 +136,7 @@ static void test_rules(void **state)
 	assert_true(m->id_size == 2 && m->id[0] == 0xab && m->id[1] == 0xcd);
 	assert_true(m->first_site == 1 && m->sites == 5 && m->first_function == 0 && m->functions == 1);
 	assert_true(f->offset == 0x10 && f->flags == (1 | 4));
-	/* Of the write's three predecessors one was never seen; the read has two places. */
+	/* Of the write's three predecessors, one was never seen. The read is at two offsets. */
 	assert_int_equal(s[1].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_IN_TX | RULES_CUT |
 			 RULES_REMOTE);
 	assert_int_equal(s[2].flags, s[1].flags);
@@ -119,12 +144,12 @@ static void test_rules(void **state)
 	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX | RULES_WRITE | RULES_REMOTE);
 	assert_int_equal(s[3].before_count, 5);
 	assert_true(numbers[s[3].before] == 3 && numbers[s[3].before + 1] == 5);
-	/* Its own thread came from the read of memcpy, or from one of the read's two places. */
+	/* The thread itself came from the read of memcpy, or from the read at either offset. */
 	assert_true(numbers[s[3].before + 2] == (1 | RULES_OWN) && numbers[s[3].before + 3] == (2 | RULES_OWN) &&
 		    numbers[s[3].before + 4] == (4 | RULES_OWN));
 	assert_true(s[1].before_count == 1 && numbers[s[1].before] == 3);
 	assert_true(s[1].after == 0 && s[3].after == 1 && s[4].after == 0 && s[5].after == 4);
-	/* memcpy: the invariant of its read is broken, that of its write is not. */
+	/* memcpy: the invariant of its read is broken, that of its write holds. */
 	assert_int_equal(s[4].flags, RULES_PSET);
 	assert_int_equal(s[5].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_WRITE);
 	assert_true(s[4].offset == 0x40 && s[5].offset == 0x40);

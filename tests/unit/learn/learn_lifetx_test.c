@@ -40,8 +40,8 @@ static void expect(const char *text, const char *wanted)
 }
 
 /*
- * The figure of the thesis: T1 reads C and writes A, T2 writes C, reads A and B; then T1
- * writes B, which closes the circle.
+ * The figure of the thesis: T1 reads C and writes A. T2 writes C, reads A and B. Then T1 writes
+ * B, which closes the cycle.
  */
 static void test_figure(void **state)
 {
@@ -57,14 +57,14 @@ static void test_serializable(void **state)
 	expect("1R0 2W1 1R0 2W1", "");
 	expect("1R0 2R0 1R0", "");
 	expect("1R0 2W0 1R0", "3 before\n");
-	/* Through a third one. */
+	/* A cycle through a third thread. */
 	expect("1W0 2R0 2W1 3R1 3W2 1R2", "6 before\n");
 }
 
 static void test_locks(void **state)
 {
 	(void)state;
-	/* A visit that changes nothing is none, whatever the order of the lock. */
+	/* Only reads: no conflict, in whatever order the lock is taken. */
 	expect("1A0 1R1 1U0 2A0 2R1 2U0 1A0 1R1 1U0", "");
 	expect("1A0 1R1 1U0 2A0 2W1 2U0 1A0 1R1 1U0", "8 before\n");
 	expect("1A0 1R1 1U0 1A0 1R1 1U0 2A0 2W1 2U0", "");
@@ -97,7 +97,10 @@ static void test_blocking(void **state)
 	lifetx_free(l);
 }
 
-/* The other thread's write comes between two accesses of thread 1; f's are 10, 11, 12. */
+/*
+ * The other thread's write comes between two accesses of thread 1. The sites of f are 10, 11 and
+ * 12.
+ */
 enum between { CALLED, RETURNED, CALLED_DEEP, SAME };
 
 static char *functions(enum between how)
@@ -140,7 +143,10 @@ static void test_functions(void **state)
 	}
 }
 
-/* main (10) calls get (11) and set (12), each with an access: the pair is main's. */
+/*
+ * main (10) calls get (11) and set (12), each with one access: the transaction is a member of
+ * main.
+ */
 static void test_members(void **state)
 {
 	struct lifetx *l = lifetx_new(8);
@@ -159,7 +165,7 @@ static void test_members(void **state)
 	lifetx_exit(l, 1);
 	lifetx_exit(l, 1);
 	lifetx_enter(l, 2, 13, 0);
-	lifetx_step(l, &s[2], false);	/* one alone is no transaction */
+	lifetx_step(l, &s[2], false);	/* one access alone is no transaction */
 	lifetx_finish(l);
 	assert_int_equal(lifetx_members(l)->count, 2);
 	assert_true(learn_pairs_have(lifetx_members(l), 10, 1));
@@ -178,10 +184,10 @@ static char *orders_of(struct lifetx *l)
 }
 
 /*
- * Thread 1 locks at pc 5 and at pc 6 by turns, in a function that is called if `called`: from 7 the
- * first time, then from `caller`. What belongs together?
+ * Thread 1 locks at pc 5 and at pc 6 in turn. With `called`, this is in a function called first
+ * from pc 7, then from `caller`. Returns the orders, which tell what the iterations are.
  */
-static char *turns(const char *text, bool called, uint64_t caller)
+static char *iterations(const char *text, bool called, uint64_t caller)
 {
 	struct lifetx *l = lifetx_new(8);
 	struct learn_step s[64];
@@ -205,7 +211,7 @@ static char *turns(const char *text, bool called, uint64_t caller)
 	return got;
 }
 
-static void test_turns(void **state)
+static void test_iterations(void **state)
 {
 	static const struct {
 		const char *text, *wanted;
@@ -214,7 +220,7 @@ static void test_turns(void **state)
 	} cases[] = {
 		{ "1A0 1R0 1U0 1A0 1W0 1U0", "2 5\n", false, 0 },
 		{ "1A0 1R0 1U0 1A0 1W0 1U0 1A0 1R0 1U0 1A0 1W0 1U0", "2 5\n8 11\n", false, 0 },
-		/* It holds another one all the time. */
+		/* Another lock is held all the time, so no iteration begins. */
 		{ "1A1 1A0 1R0 1U0 1A0 1R0 1U0 1A0 1R0 1U0 1U1", "3 6\n3 9\n6 9\n", false, 0 },
 		{ "1A0 1R0 1U0 1A1 1R0 1U1 1A0 1R0 1U0", "2 5\n", true, 7 },
 		{ "1A0 1R0 1U0 1A1 1R0 1U1 1A0 1R0 1U0", "2 5\n2 8\n5 8\n", true, 8 },
@@ -222,15 +228,15 @@ static void test_turns(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char *got = turns(cases[i].text, cases[i].called, cases[i].caller);
+		char *got = iterations(cases[i].text, cases[i].called, cases[i].caller);
 
 		assert_string_equal(got, cases[i].wanted);
 		free(got);
 	}
 }
 
-/* Who waits in the middle of a turn goes on with the same one: the next begins with the lock. */
-static void test_turns_with_waits(void **state)
+/* A thread that waits on a condition stays in its iteration: the next one begins with the lock. */
+static void test_iterations_with_waits(void **state)
 {
 	struct lifetx *l = lifetx_new(8);
 	struct learn_step s[16];
@@ -272,7 +278,7 @@ static void test_random_traces(void **state)
 	assert_true(cuts > 200);
 }
 
-/* Two threads by turns, each turn a transaction: what is over goes. */
+/* Two threads in turn, each time a transaction: nodes of transactions that ended are freed. */
 static void test_memory(void **state)
 {
 	struct lifetx *l = lifetx_new(8);
@@ -292,11 +298,17 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_figure), cmocka_unit_test(test_serializable),
-		cmocka_unit_test(test_locks), cmocka_unit_test(test_known_cuts),
-		cmocka_unit_test(test_blocking), cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_members), cmocka_unit_test(test_random_traces),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_turns), cmocka_unit_test(test_turns_with_waits),
+		cmocka_unit_test(test_figure),
+		cmocka_unit_test(test_serializable),
+		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_known_cuts),
+		cmocka_unit_test(test_blocking),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_random_traces),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_iterations),
+		cmocka_unit_test(test_iterations_with_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

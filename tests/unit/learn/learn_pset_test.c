@@ -27,7 +27,7 @@ static void expect(const char *text, const char *wanted)
 
 /*
  * The figure of the thesis: W1; R1, R2 of another thread, R3 of a third; W2. The set of R2 is
- * empty, since R1 lies between W1 and it; that of W2 has two reads.
+ * empty, since R1 lies between W1 and R2. The set of W2 has two reads.
  */
 static void test_figure(void **state)
 {
@@ -38,16 +38,16 @@ static void test_figure(void **state)
 static void test_conditions(void **state)
 {
 	(void)state;
-	expect("1R0 2R0", "");			/* one has to write */
+	expect("1R0 2R0", "");			/* one of the two must write */
 	expect("1W0 1R0", "");			/* (a) */
 	expect("1W0 2W1", "");
 	expect("1W0 2W0 3R0", "2 after 1\n3 after 2\n");	/* (b): 1 was overwritten */
-	expect("1W0 2R0 3W0", "2 after 1\n3 after 2\n");	/* … or read before */
-	expect("1W0 1R0 2R0", "");		/* (c): the first thread came back */
+	expect("1W0 2R0 3W0", "2 after 1\n3 after 2\n");	/* (b): 1 was read */
+	expect("1W0 1R0 2R0", "");		/* (c): the first thread accessed it again */
 	expect("1W0 1R0 2W0", "3 after 2\n");
 	expect("1R0 2R0 1W0", "3 after 2\n");
-	expect("2R0 1R0 1W0", "");		/* (c): the second thread was there already */
-	expect("1W0 3R0 2R0", "2 after 1\n3 after 1\n");	/* a third one does not matter */
+	expect("2R0 1R0 1W0", "");		/* (c): the second thread had accessed it before */
+	expect("1W0 3R0 2R0", "2 after 1\n3 after 1\n");	/* a third thread does not matter */
 }
 
 static void test_random_traces(void **state)

@@ -1,6 +1,4 @@
-/*
- * Text traces into a database, and out of it again.
- */
+/* From text traces to the database, and from there to rules. */
 #include "trace_util.h"
 
 #include <unistd.h>
@@ -41,13 +39,13 @@ static void write_trace(const char *name, const char *text)
 	buf_free(&b);
 }
 
-static struct store_news teach(struct learner *l, const char *text)
+static struct store_news learn_from(struct learner *l, const char *text)
 {
 	struct store_news news;
 	struct err err = { "" };
 
-	write_trace("taught", text);
-	if (learner_trace(l, test_path("taught"), "", "trace", 1, &news, &err) < 0)
+	write_trace("passing", text);
+	if (learner_trace(l, test_path("passing"), "", "trace", 1, &news, &err) < 0)
 		fail_msg("%s", err.text);
 	return news;
 }
@@ -86,7 +84,10 @@ static uint64_t seen(const struct known_pair *pairs, size_t count, uint32_t firs
 	return 0;
 }
 
-/* Two critical sections, read in the first, write in the second; one thread after the other. */
+/*
+ * Two critical sections: a read in the first, a write in the second. One thread runs after the
+ * other.
+ */
 static const char bank[] =
 	"0 create 0.1\n0 create 0.2\n"
 	"0.1 enter @teller\n"
@@ -98,7 +99,7 @@ static const char bank[] =
 
 static void test_bank(void **state)
 {
-	struct store_news n = teach(&learner, bank);
+	struct store_news n = learn_from(&learner, bank);
 	struct known k;
 	uint32_t *marks;
 
@@ -107,17 +108,17 @@ static void test_bank(void **state)
 	assert_int_equal(n.broken, 0);
 	assert_int_equal(n.pairs, 2);	/* get after set, l1 after l2 */
 	assert_int_equal(n.cuts, 0);
-	n = teach(&learner, bank);
+	n = learn_from(&learner, bank);
 	assert_int_equal(store_news_sum(&n), 0);
 	load_known(store, &k);
 	assert_int_equal(k.run_count, 2);
 	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
-	/* Never seen, but the locks allow both. */
+	/* Never seen, but locks allow both orders. */
 	assert_true(follows(&k, "get", LEARN_READ, "set", LEARN_WRITE, true));
 	assert_true(follows(&k, "set", LEARN_WRITE, "set", LEARN_WRITE, true));
 	marks = compile_marks(&k, 0);
 	assert_true(marks[site(&k, "set", LEARN_WRITE)] & RULES_OPEN);
-	/* Between the get and the set of another thread it may come, too; likewise both locks. */
+	/* It may come between the read and the write of the other thread; so may both locks. */
 	assert_true(marks[site(&k, "get", LEARN_READ)] & RULES_OPEN);
 	assert_true(marks[site(&k, "l1", LEARN_LOCK)] & RULES_OPEN);
 	assert_true(marks[site(&k, "l2", LEARN_LOCK)] & RULES_OPEN);
@@ -127,8 +128,8 @@ static void test_bank(void **state)
 	known_free(&k);
 }
 
-/* Two variables. All in one critical section: nothing can come between; in two, it can. */
-static void test_needed(void **state)
+/* Two variables: in one critical section no access can come between; in two it can. */
+static void test_guard_set(void **state)
 {
 	static const char whole[] =
 		"0 create 0.1\n0 create 0.2\n"
@@ -138,12 +139,12 @@ static void test_needed(void **state)
 		"0 create 0.1\n0 create 0.2\n0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n"
 		"0.1 lock n\n0.1 read y:8 @b\n0.1 unlock n\n0.1 exit\n0.2 enter @g\n0.2 lock n @l\n"
 		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
-	struct needed_gate gates[16] = { 0 };
+	struct guard_set_gate gates[16] = { 0 };
 	struct known k;
 	uint32_t *marks;
 
 	(void)state;
-	teach(&learner, whole);
+	learn_from(&learner, whole);
 	load_known(store, &k);
 	marks = compile_marks(&k, 0);
 	for (size_t i = 0; i < k.count; i++)
@@ -151,22 +152,25 @@ static void test_needed(void **state)
 	free(marks);
 	known_free(&k);
 
-	teach(&learner, parts);
+	learn_from(&learner, parts);
 	load_known(store, &k);
 	assert_in_range(k.count, 6, 16);
 	marks = compile_marks(&k, 0);
-	needed_mark(&k, marks, gates);
+	guard_set_mark(&k, marks, gates);
 	assert_true(marks[site(&k, "f", LEARN_FUNCTION)] & RULES_HOLDS_TX);
 	assert_true(marks[site(&k, "g", LEARN_FUNCTION)] & RULES_HOLDS_TX);
-	/* Each begins with what the other ends with: they must not both begin. */
+	/*
+	 * Each transaction begins with the variable that ends the other one, so only one may
+	 * begin at a time.
+	 */
 	assert_int_equal(gates[site(&k, "a", LEARN_WRITE)].number, 1);
 	assert_int_equal(gates[site(&k, "b", LEARN_READ)].number, 1);
 	assert_int_equal(gates[site(&k, "c", LEARN_WRITE)].number, 1);
 	assert_int_equal(gates[site(&k, "l", LEARN_LOCK)].number, 1);
 	assert_false(gates[site(&k, "l", LEARN_LOCK)].cut);
-	/* The gate is left, and entered again, before the lock is taken. */
+	/* The thread leaves and enters the gate before it takes the lock. */
 	k.sites[site(&k, "c", LEARN_WRITE)].cuts |= LIFETX_BEFORE;
-	needed_mark(&k, marks, gates);
+	guard_set_mark(&k, marks, gates);
 	assert_true(gates[site(&k, "l", LEARN_LOCK)].cut);
 	assert_true(gates[site(&k, "c", LEARN_WRITE)].no_cut);
 	free(marks);
@@ -179,7 +183,7 @@ static unsigned cancel_marks(const char *text)
 	uint32_t *marks;
 	unsigned mark;
 
-	teach(&learner, text);
+	learn_from(&learner, text);
 	load_known(store, &k);
 	marks = compile_marks(&k, 0);
 	mark = marks[site(&k, "c", LEARN_CANCEL)];
@@ -188,8 +192,11 @@ static unsigned cancel_marks(const char *text)
 	return mark;
 }
 
-/* Who is cancelled rests; goes on, and ends with a lock held, by luck; goes on, and ends well. */
-static void test_cancels(void **state)
+/*
+ * Cancelled threads: one in a blocking call; one that goes on and ends with a lock held; one
+ * that goes on.
+ */
+static void test_cancellations(void **state)
 {
 	(void)state;
 	assert_int_equal(cancel_marks("0 create 0.1\n0.1 lock m\n0.1 write x:8 @a\n0 cancel 0.1 @c\n0.1 unlock m\n"
@@ -199,14 +206,14 @@ static void test_cancels(void **state)
 	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n0.1 end\n"), 0);
 }
 
-/* What a barrier orders cannot come in another order. */
+/* What a barrier orders is not expected in another order. */
 static void test_barrier(void **state)
 {
 	struct known k;
 	uint32_t *marks;
 
 	(void)state;
-	teach(&learner, "0 barrier-init b 2\n0 create 0.1\n"
+	learn_from(&learner, "0 barrier-init b 2\n0 create 0.1\n"
 	      "0 write x:8 @w\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n0.1 barrier-leave b\n"
 	      "0.1 read x:8 @r\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n0.1 barrier-leave b\n"
 	      "0.1 write x:8 @v\n");
@@ -221,7 +228,7 @@ static void test_barrier(void **state)
 
 static const char torn[] = "0 create 0.1\n0 read x:8 @a\n0.1 write x:8 @w\n0 read x:8 @b\n";
 
-/* Broken once: it falls; with a threshold of one it falls with the second. */
+/* With threshold 0 an invariant is dropped after one run that breaks it, with 1 after two. */
 static void test_threshold(void **state)
 {
 	struct learner lenient;
@@ -230,12 +237,12 @@ static void test_threshold(void **state)
 	struct known k;
 
 	(void)state;
-	n = teach(&learner, torn);
+	n = learn_from(&learner, torn);
 	assert_int_equal(n.broken, 1);
-	assert_int_equal(n.cuts, 0);	/* it may have been luck that it passed */
-	n = teach(&learner, torn);
+	assert_int_equal(n.cuts, 0);	/* one run may have passed by luck */
+	n = learn_from(&learner, torn);
 	assert_int_equal(n.cuts, 1);
-	n = teach(&learner, torn);
+	n = learn_from(&learner, torn);
 	assert_int_equal(store_news_sum(&n), 0);
 	load_known(store, &k);
 	assert_int_equal(k.sites[site(&k, "b", LEARN_READ)].broken, 3);
@@ -248,8 +255,8 @@ static void test_threshold(void **state)
 	assert_int_equal(k.triples[0].runs, 3);
 	known_free(&k);
 	assert_int_equal(learner_open(&lenient, store, "other", 8, 1, &err), 0);
-	assert_int_equal(teach(&lenient, torn).broken, 0);
-	assert_int_equal(teach(&lenient, torn).broken, 1);
+	assert_int_equal(learn_from(&lenient, torn).broken, 0);
+	assert_int_equal(learn_from(&lenient, torn).broken, 1);
 	learner_close(&lenient);
 }
 
@@ -266,7 +273,10 @@ static void probe(const char *text, bool passed)
 	learner_reading_free(&reading);
 }
 
-/* A probe that passes makes invariants fall, and no more; if most that break one fail, it holds all the same. */
+/*
+ * A passing probe only drops invariants. An invariant that mostly failing probes break holds all
+ * the same.
+ */
 static void test_probe(void **state)
 {
 	static const char whole[] = "0 create 0.1\n0 read x:8 @a\n0 read x:8 @b\n0.1 write x:8 @w\n";
@@ -274,7 +284,7 @@ static void test_probe(void **state)
 	struct known k;
 
 	(void)state;
-	teach(&learner, whole);
+	learn_from(&learner, whole);
 	assert_int_equal(store_unbroken(store, learner.program, 0, &err), 1);
 	probe(torn, true);
 	load_known(store, &k);
@@ -285,7 +295,7 @@ static void test_probe(void **state)
 	assert_int_equal(k.run_count, 2);
 	known_free(&k);
 	assert_int_equal(store_unbroken(store, learner.program, 0, &err), 0);
-	/* One failure is not enough, but a reason to go on. */
+	/* One failure is not enough, but a reason to make more probes. */
 	probe(torn, false);
 	load_known(store, &k);
 	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 1 && k.sites[site(&k, "b", LEARN_READ)].harmed == 1);
@@ -297,7 +307,7 @@ static void test_probe(void **state)
 	load_known(store, &k);
 	assert_true(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
 	known_free(&k);
-	/* 2 of 3 that fail against 1 of 2 that pass: it is not that. */
+	/* Broken in 2 of 3 failing and 1 of 2 passing runs: not the reason of the failures. */
 	probe(whole, false);
 	load_known(store, &k);
 	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 3 && k.sites[site(&k, "b", LEARN_READ)].harmed == 2);
@@ -333,9 +343,9 @@ static void test_merge(void **state)
 		s = store_open(path[i], true, &err);
 		assert_non_null(s);
 		assert_int_equal(learner_open(&l, s, "prog", 8, 0, &err), 0);
-		/* So that the same things have different numbers. */
-		teach(&l, i ? "0 write y:8 @other\n" : bank);
-		teach(&l, torn);
+		/* The same sites get different numbers in the two databases. */
+		learn_from(&l, i ? "0 write y:8 @other\n" : bank);
+		learn_from(&l, torn);
 		learner_close(&l);
 		store_close(s);
 	}
@@ -350,10 +360,10 @@ static void test_merge(void **state)
 	assert_int_equal(k.triples[0].runs, 2);
 	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
 	assert_true(follows(&k, "a", LEARN_READ, "w", LEARN_WRITE, false));
-	assert_int_equal(seen(k.near, k.near_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
+	assert_int_equal(seen(k.unblocked, k.unblocked_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
 	assert_int_equal(seen(k.visits, k.visit_count, site(&k, "a", LEARN_READ), site(&k, "w", LEARN_WRITE)), 2);
 	known_free(&k);
-	/* Not twice the same file. */
+	/* A database is not merged with itself. */
 	struct store *own = store_open(path[0], false, &err);
 
 	assert_int_equal(store_merge(own, path[0], &err), -1);
@@ -367,8 +377,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_bank, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_needed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_cancels, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_guard_set, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cancellations, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_barrier, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_threshold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_probe, set_up, tear_down),

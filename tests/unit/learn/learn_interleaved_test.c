@@ -1,4 +1,7 @@
-/* Who came between two accesses, or takings of a lock, of a thread that did not rest in between. */
+/*
+ * Visits between two accesses, or acquisitions, of a thread that made no blocking call in
+ * between.
+ */
 #include "learn_util.h"
 
 #include "learn/fold/interleaved.h"
@@ -10,31 +13,34 @@ static void add(struct buf *b, const char *what, const struct learn_pairs *pairs
 		buf_addf(b, "%s %u %u\n", what, pairs->items[i].first, pairs->items[i].second);
 }
 
-static char *found(const struct inside *in)
+static char *found(const struct interleaved *in)
 {
 	struct buf b = { 0 };
 
-	add(&b, "near", inside_near(in));
-	add(&b, "inside", inside_pairs(in));
+	add(&b, "near", interleaved_unblocked(in));
+	add(&b, "inside", interleaved_visits(in));
 	return sorted(&b);
 }
 
-/* "1U0" stands for a call of thread 1 that may block; takings have the number of the step, too. */
-static void play(struct inside *in, struct learn_step *s, size_t i)
+/*
+ * "1U0" stands for a blocking call of thread 1. The site of an acquisition is the number of its
+ * step, too.
+ */
+static void play(struct interleaved *in, struct learn_step *s, size_t i)
 {
 	if (s->op == IROOT_OP_RELEASE) {
-		inside_rest(in, s->thread);
+		interleaved_blocked(in, s->thread);
 		return;
 	}
 	s->site = (uint32_t)i + 1;
-	inside_step(in, s);
+	interleaved_step(in, s);
 }
 
 static void expect(const char *text, const char *wanted)
 {
 	struct learn_step steps[STEPS];
 	size_t count = parse_steps(text, steps);
-	struct inside *in = inside_new(8);
+	struct interleaved *in = interleaved_new(8);
 	char *got;
 
 	for (size_t i = 0; i < count; i++)
@@ -42,7 +48,7 @@ static void expect(const char *text, const char *wanted)
 	got = found(in);
 	assert_string_equal(got, wanted);
 	free(got);
-	inside_free(in);
+	interleaved_free(in);
 }
 
 static void test_by_hand(void **state)
@@ -52,32 +58,37 @@ static void test_by_hand(void **state)
 	expect("1R0 1W0", "near 1 2\n");
 	expect("1R0 2W0 1W0", "inside 1 2\nnear 1 3\n");
 	expect("1R0 2W1 1W0", "near 1 3\n");			/* other memory */
-	expect("1R0 2W0 1U0 1W0", "");				/* it rested */
-	expect("1R0 2W0 2U0 1W0", "inside 1 2\nnear 1 4\n");	/* another one did */
+	/* the thread made a blocking call */
+	expect("1R0 2W0 1U0 1W0", "");
+	expect("1R0 2W0 2U0 1W0", "inside 1 2\nnear 1 4\n");	/* the other thread did */
 	expect("1R0 2R0 3R0 2W0 1W0", "inside 1 2\ninside 1 3\ninside 1 4\ninside 2 3\nnear 1 5\nnear 2 4\n");
 	expect("1R0 1R0 2W0 1R0", "inside 2 3\nnear 1 2\nnear 2 4\n");
 	expect("1A0 2A0 1A0", "inside 1 2\nnear 1 3\n");
-	expect("1A0 2W0 1A0", "near 1 3\n");			/* a lock is no memory */
+	expect("1A0 2W0 1A0", "near 1 3\n");			/* accesses do not visit a lock */
 	expect("1A0 2A0 1U0 1A0", "");
 }
 
-/* Memory begins anew; takings at places that are not known. */
+/* New memory, and acquisitions at unknown sites. */
 static void test_nothing_known(void **state)
 {
-	struct learn_step s[3] = { { .thread = 1, .op = IROOT_OP_READ, .addr = 0x1000, .size = 8, .site = 1 },
-				   { .op = IROOT_OP_FRESH, .addr = 0x1000, .size = 8 },
-				   { .thread = 1, .op = IROOT_OP_WRITE, .addr = 0x1000, .size = 8, .site = 2 } };
-	struct inside *in = inside_new(8);
+	struct learn_step s[3] = {
+		{ .thread = 1, .op = IROOT_OP_READ, .addr = 0x1000, .size = 8, .site = 1 },
+		{ .op = IROOT_OP_FRESH, .addr = 0x1000, .size = 8 },
+		{ .thread = 1, .op = IROOT_OP_WRITE, .addr = 0x1000, .size = 8, .site = 2 }
+	};
+	struct interleaved *in = interleaved_new(8);
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		inside_step(in, &s[i]);
+		interleaved_step(in, &s[i]);
 	for (uint32_t i = 0; i < 3; i++)
-		inside_step(in, &(struct learn_step){ .thread = 1, .op = IROOT_OP_ACQUIRE, .addr = 0x1000,
-						      .site = i == 1 ? 0 : 3 + i });
-	assert_int_equal(inside_near(in)->count, 0);
-	assert_int_equal(inside_pairs(in)->count, 0);
-	inside_free(in);
+		interleaved_step(in, &(struct learn_step){ .thread = 1,
+							   .op = IROOT_OP_ACQUIRE,
+							   .addr = 0x1000,
+							   .site = i == 1 ? 0 : 3 + i });
+	assert_int_equal(interleaved_unblocked(in)->count, 0);
+	assert_int_equal(interleaved_visits(in)->count, 0);
+	interleaved_free(in);
 }
 
 static void test_random_steps(void **state)
@@ -87,7 +98,7 @@ static void test_random_steps(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 1000; round++) {
 		struct learn_step steps[STEPS];
-		struct inside *in = inside_new(8);
+		struct interleaved *in = interleaved_new(8);
 		bool rests[STEPS];
 		char *got, *wanted;
 
@@ -95,16 +106,16 @@ static void test_random_steps(void **state)
 		for (size_t i = 0; i < STEPS; i++) {
 			rests[i] = test_random(&seed) % 8 == 0;
 			if (rests[i])
-				inside_rest(in, steps[i].thread);
+				interleaved_blocked(in, steps[i].thread);
 			else
-				inside_step(in, &steps[i]);
+				interleaved_step(in, &steps[i]);
 		}
 		got = found(in);
 		wanted = slow(steps, rests);
 		assert_string_equal(got, wanted);
 		free(got);
 		free(wanted);
-		inside_free(in);
+		interleaved_free(in);
 	}
 }
 

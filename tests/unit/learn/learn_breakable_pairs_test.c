@@ -6,14 +6,14 @@
 static void open_world(struct world *w)
 {
 	*w = (struct world){ .locks = locks_new(), .holder = { -1, -1 } };
-	w->apart = apart_new(8, w->locks);
+	w->apart = breakable_new(8, w->locks);
 	for (uint32_t t = 0; t < THREADS; t++)
 		vclock_tick(&w->clock[t], t);
 }
 
 static void close_world(struct world *w)
 {
-	apart_free(w->apart);
+	breakable_free(w->apart);
 	locks_free(w->locks);
 	for (uint32_t t = 0; t < THREADS; t++)
 		vclock_free(&w->clock[t]);
@@ -32,23 +32,32 @@ static void give(struct world *w, uint32_t t, uint32_t lock)
 
 	w->holder[lock] = -1;
 	w->set[t] = locks_release(w->locks, w->set[t], lock_address(lock));
-	memmove(&w->acquired[t][at], &w->acquired[t][at + 1], (LOCKS - 1 - at) * sizeof(w->acquired[t][0]));
+	memmove(&w->acquired[t][at], &w->acquired[t][at + 1],
+		(LOCKS - 1 - at) * sizeof(w->acquired[t][0]));
 }
 
 static void play(struct world *w, size_t i)
 {
 	const struct step *s = &w->step[i];
 	uint32_t t = s->thread;
-	struct view view = { .thread = t, .strong = &w->clock[t], .strong_epoch = vclock_get(&w->clock[t], t),
-			     .index = w->index[t], .lockset = w->set[t], .acquired = w->acquired[t] };
-	struct learn_step access = { .thread = t, .op = s->what == READ ? IROOT_OP_READ : IROOT_OP_WRITE,
-				     .addr = 0x1000 + 8 * s->cell, .size = 8, .site = s->site, .at = i };
+	struct view view = { .thread = t,
+			     .strong = &w->clock[t],
+			     .strong_epoch = vclock_get(&w->clock[t], t),
+			     .index = w->index[t],
+			     .lockset = w->set[t],
+			     .acquired = w->acquired[t] };
+	struct learn_step access = { .thread = t,
+				     .op = s->what == READ ? IROOT_OP_READ : IROOT_OP_WRITE,
+				     .addr = 0x1000 + 8 * s->cell,
+				     .size = 8,
+				     .site = s->site,
+				     .at = i };
 
 	for (uint32_t other = 0; other < THREADS; other++)
 		w->knew[i][other] = vclock_get(&w->clock[t], other);
 	switch (s->what) {
 	case READ: case WRITE:
-		apart_step(w->apart, &access, &view);
+		breakable_step(w->apart, &access, &view);
 		break;
 	case TAKE:
 		w->acquired[t][locks_count(w->locks, w->set[t])].index = w->index[t];
@@ -71,7 +80,7 @@ static void play(struct world *w, size_t i)
 	w->index[t]++;
 }
 
-/* A step that can be done now. */
+/* A step that is possible in this state. */
 static struct step random_step(const struct world *w, size_t i, uint64_t *seed)
 {
 	struct step s = { .what = test_random(seed) % 10, .thread = test_random(seed) % THREADS,
@@ -93,7 +102,8 @@ static struct step random_step(const struct world *w, size_t i, uint64_t *seed)
 
 static char *found(const struct world *w)
 {
-	const struct learn_pairs *pairs = apart_breakable(w->apart), *visits = apart_visits(w->apart);
+	const struct learn_pairs *pairs = breakable_pairs(w->apart),
+				 *visits = breakable_visits(w->apart);
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < pairs->count; i++)
@@ -128,7 +138,10 @@ static void test_random_traces(void **state)
 	assert_true(some > 300);
 }
 
-/* Places that come again and again: some may be called breakable that are not, none the other way. */
+/*
+ * Sites that occur several times: the fold may report more pairs than the reference, but none
+ * less.
+ */
 static void test_repeated_places(void **state)
 {
 	uint64_t seed = 42;
@@ -141,7 +154,8 @@ static void test_repeated_places(void **state)
 		open_world(&w);
 		for (size_t i = 0; i < STEPS; i++) {
 			w.step[i] = random_step(&w, i, &seed);
-			w.step[i].site = 1 + w.step[i].what + 2 * (uint32_t)(test_random(&seed) % 3);
+			w.step[i].site =
+				1 + w.step[i].what + 2 * (uint32_t)(test_random(&seed) % 3);
 			play(&w, i);
 		}
 		wanted = slow(&w);
@@ -158,8 +172,9 @@ static void test_repeated_places(void **state)
 	}
 }
 
-/* `at_last`: with what those in between may go on to do. */
-static void expect(const struct step *steps, size_t count, const char *breakable, const char *at_last)
+/* `breakable` before breakable_finish(), `at_last` after it. */
+static void expect(const struct step *steps, size_t count, const char *breakable,
+		   const char *at_last)
 {
 	struct world w;
 	char *got;
@@ -172,7 +187,7 @@ static void expect(const struct step *steps, size_t count, const char *breakable
 	got = found(&w);
 	assert_string_equal(got, breakable);
 	free(got);
-	apart_finish(w.apart);
+	breakable_finish(w.apart);
 	got = found(&w);
 	assert_string_equal(got, at_last);
 	free(got);
@@ -181,33 +196,36 @@ static void expect(const struct step *steps, size_t count, const char *breakable
 
 static void test_by_hand(void **state)
 {
-	/* A counter under a lock: only what two critical sections do can be broken apart. */
+	/* A counter under a lock: only a pair in two critical sections can be broken. */
 	static const struct step locked[] = {
 		{ TAKE, 0, 0, 0 }, { READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { GIVE, 0, 0, 0 },
 		{ TAKE, 0, 0, 0 }, { READ, 0, 0, 3 }, { WRITE, 0, 0, 4 }, { GIVE, 0, 0, 0 },
 		{ TAKE, 1, 0, 0 }, { READ, 1, 0, 5 }, { WRITE, 1, 0, 6 }, { GIVE, 1, 0, 0 },
 	};
-	/* Handed over: nobody can come between. */
-	static const struct step handed[] = {
+	/* Ordered by a semaphore: no access can come between. */
+	static const struct step ordered[] = {
 		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { POST, 0, 0, 0 },
 		{ WAIT, 1, 2, 0 }, { READ, 1, 0, 3 }, { WRITE, 1, 0, 4 },
 	};
 	static const struct step unlocked[] = {
 		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { READ, 1, 0, 3 }, { READ, 1, 0, 4 },
 	};
-	/* Who comes second finds nothing to do; had it come in between, it would have done the same. */
+	/*
+	 * The second thread has nothing to do. If it came in between, it would do what the first
+	 * one did.
+	 */
 	static const struct step once[] = {
 		{ READ, 0, 0, 1 }, { WRITE, 0, 0, 2 }, { READ, 1, 0, 1 },
 	};
-	/* The write is of a later phase: it cannot follow at once. */
+	/* The write is in a later phase, so it does not follow the read. */
 	static const struct step phases[] = {
-		{ READ, 0, 0, 1 }, { READ, 0, 0, 2 }, { POST, 0, 0, 0 }, { READ, 1, 0, 3 }, { WAIT, 1, 2, 0 },
-		{ WRITE, 1, 0, 4 },
+		{ READ, 0, 0, 1 }, { READ, 0, 0, 2 }, { POST, 0, 0, 0 },
+		{ READ, 1, 0, 3 }, { WAIT, 1, 2, 0 }, { WRITE, 1, 0, 4 },
 	};
 
 	(void)state;
 	expect(locked, sizeof(locked) / sizeof(*locked), "2 3\nvisit 2 6\n", "2 3\nvisit 2 6\n");
-	expect(handed, sizeof(handed) / sizeof(*handed), "", "");
+	expect(ordered, sizeof(ordered) / sizeof(*ordered), "", "");
 	expect(unlocked, sizeof(unlocked) / sizeof(*unlocked), "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n",
 	       "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n");
 	expect(once, sizeof(once) / sizeof(*once), "visit 1 1\n", "1 2\nvisit 1 1\n");

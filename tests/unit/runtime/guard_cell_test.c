@@ -1,4 +1,4 @@
-/* The cells of a guard: who waits for one that is locked, and for how long. */
+/* The lock of a guard's cell: which thread waits for it, and for how long. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,14 +17,14 @@ static struct watchlog watchlog;
 static uint64_t now;
 static bool dear;
 
-/* A millisecond for each look. */
+/* Each call advances the clock by a millisecond. */
 uint64_t sys_clock_ns(int clock)
 {
 	(void)clock;
 	return __atomic_add_fetch(&now, 1000000, __ATOMIC_RELAXED);
 }
 
-bool guard_too_dear(uint64_t at)
+bool guard_over_budget(uint64_t at)
 {
 	(void)at;
 	return dear;
@@ -44,7 +44,7 @@ static int setup(void **state)
 	watch = (struct watch){ .log = &watchlog, .wait_ns = FOREVER };
 	now = 0;
 	dear = false;
-	return cells_init() ? 0 : -1;
+	return guard_cells_init() ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -56,13 +56,13 @@ static int teardown(void **state)
 
 static void *lock_it(void *tag)
 {
-	return cell_lock((uintptr_t)tag);
+	return guard_cell_lock((uintptr_t)tag);
 }
 
-/* Whoever asks while it is locked gets it when it is free, however late that is. */
+/* A thread that waits for a cell gets it when it is unlocked, however late. */
 static void waits(void **state)
 {
-	struct cell *c = cell_lock(7);
+	struct guard_cell *c = guard_cell_lock(7);
 	pthread_t other;
 	void *got;
 
@@ -70,8 +70,8 @@ static void waits(void **state)
 	assert_non_null(c);
 	assert_int_equal(pthread_create(&other, NULL, lock_it, (void *)7), 0);
 	while (__atomic_load_n(&now, __ATOMIC_RELAXED) < 3000000)
-		sched_yield();	/* it has napped, and found it locked */
-	cell_unlock(c);
+		sched_yield();	/* it has slept, and found the cell locked */
+	guard_cell_unlock(c);
 	assert_int_equal(pthread_join(other, &got), 0);
 	assert_ptr_equal(got, c);
 	assert_int_equal(c->tag, 7);
@@ -79,62 +79,65 @@ static void waits(void **state)
 	assert_true(watch.waited_ns >= 1000000);
 }
 
-/* Not for ever, and not twice, until it was free again. */
+/*
+ * A thread waits for a cell only as long as a delay may take. Then no thread waits for it until
+ * it was unlocked.
+ */
 static void gives_up(void **state)
 {
-	struct cell *c = cell_lock(7);
+	struct guard_cell *c = guard_cell_lock(7);
 
 	(void)state;
 	watch.wait_ns = 5000000;
-	assert_null(cell_lock(7));
+	assert_null(guard_cell_lock(7));
 	assert_int_equal(watchlog.lost_busy, 1);
 	assert_int_equal(watch.waited_ns, 5000000);
 	watch.wait_ns = FOREVER;
-	assert_null(cell_lock(7));
+	assert_null(guard_cell_lock(7));
 	assert_int_equal(watchlog.lost_busy, 2);
 	assert_int_equal(watch.waited_ns, 5000000);
-	cell_unlock(c);
-	assert_ptr_equal(cell_lock(7), c);
+	guard_cell_unlock(c);
+	assert_ptr_equal(guard_cell_lock(7), c);
 	assert_int_equal(watchlog.lost_busy, 2);
 }
 
 static void may_not_wait(void **state)
 {
-	struct cell *c = cell_lock(7);
+	struct guard_cell *c = guard_cell_lock(7);
 
 	(void)state;
 	dear = true;
-	assert_null(cell_lock(7));
+	assert_null(guard_cell_lock(7));
 	dear = false;
 	watchlog.off = 1;
-	assert_null(cell_lock(7));
+	assert_null(guard_cell_lock(7));
 	assert_int_equal(watchlog.lost_busy, 2);
 	assert_int_equal(watch.waited_ns, 0);
 	watchlog.off = 0;
-	cell_unlock(c);
-	assert_ptr_equal(cell_lock(7), c);
+	guard_cell_unlock(c);
+	assert_ptr_equal(guard_cell_lock(7), c);
 }
 
-/* Another one in the same place: what was known is forgotten, and counted. */
+/* Two tags in one cell: the newer one clears the older one's state, which is counted. */
 static void shares(void **state)
 {
 	uint64_t other = 8;
-	struct cell *c = cell_lock(7);
+	struct guard_cell *c = guard_cell_lock(7);
 
 	(void)state;
 	while (cell_of(other) != c)
 		other++;
 	c->count = 3;
 	c->tx[0].epoch = 1;
-	cell_unlock(c);
-	assert_ptr_equal(cell_lock(other), c);
+	guard_cell_unlock(c);
+	assert_ptr_equal(guard_cell_lock(other), c);
 	assert_int_equal(c->count, 0);
 	assert_int_equal(c->tx[0].epoch, 0);
 	assert_int_equal(watchlog.lost_cells, 1);
-	cell_unlock(c);
-	cell_forget(7);		/* is not there */
+	guard_cell_unlock(c);
+	guard_cell_forget(7);		/* not in the table */
 	assert_int_equal(c->tag, other);
-	cell_forget(other);
+	guard_cell_forget(other);
 	assert_int_equal(c->tag, 0);
 }
 
