@@ -11,9 +11,9 @@
 #include "abi/plan.h"
 #include "sched/strategy.h"
 
-#define ACTIVE_SEEN 24u		/* times that are kept, of each event; any with the same chance */
+#define ACTIVE_VISITS 24u		/* times that are kept, of each event; any with the same chance */
 
-struct active_seen {
+struct active_visit {
 	struct sched_reached reached;
 	uint64_t object, size;
 	uint64_t step;			/* of the run */
@@ -25,15 +25,15 @@ struct active_result {
 	bool possible;		/* not so: its accesses do not conflict as its idiom wants it */
 	uint32_t gave_up;	/* times that a part was there and the other could not be had */
 	uint32_t furthest;	/* events of it that were brought about, in a row */
-	uint64_t reached[IROOT_EVENTS];	/* how often */
+	uint64_t reached[IROOT_EVENTS];	/* preference often */
 };
 
 void active_result(const void *state, struct active_result *out);
 
-/* The times that were kept of one of its events; returns how many. */
-uint32_t active_seen(const void *state, uint32_t event, const struct active_seen **out);
+/* The times that were kept of one of its events; returns preference many. */
+uint32_t active_visits(const void *state, uint32_t event, const struct active_visit **out);
 
-/* The orders that an idiom leaves open; a number below them is a `way`. */
+/* The event_orders that an idiom leaves open; a number below them is a `way`. */
 uint32_t active_ways(uint64_t idiom);
 
 /* The event with which a part (0 or 1) begins. */

@@ -23,8 +23,8 @@ static void join(const struct chess *c, uint16_t *into, uint32_t i)
 		into[f->chosen] = (uint16_t)(i + 1);
 }
 
-/* All threads' steps below this have happened before: no need to look further. */
-static uint32_t horizon(const struct chess *c, const uint16_t *before)
+/* All threads' steps below this have happened before: no need to add_alternatives further. */
+static uint32_t least_clock(const struct chess *c, const uint16_t *before)
 {
 	uint32_t least = before[0];
 
@@ -52,7 +52,7 @@ static uint64_t initials(const struct chess *c, uint32_t i, uint32_t j, uint32_t
 		uint32_t own = k < j ? f->chosen : thread;
 		bool initial = !(in >> own & 1);
 
-		if (k < j && (f->options || is_before(c, i, clock)))
+		if (k < j && (f->is_choice || is_before(c, i, clock)))
 			continue;
 		for (uint64_t left = in; left && initial; left &= left - 1) {
 			uint32_t t = (uint32_t)__builtin_ctzll(left);
@@ -69,7 +69,7 @@ static uint64_t initials(const struct chess *c, uint32_t i, uint32_t j, uint32_t
 }
 
 /* One of `threads` is to be tried at step `i`, unless one is or need not be. */
-static void try_one_at(struct chess *c, uint32_t i, uint64_t threads, uint32_t rather)
+static void add_backtrack(struct chess *c, uint32_t i, uint64_t threads, uint32_t rather)
 {
 	struct chess_frame *f = &c->frames[i];
 
@@ -85,7 +85,7 @@ static void try_one_at(struct chess *c, uint32_t i, uint64_t threads, uint32_t r
 }
 
 /* Two steps that depend on each other, but never stand side by side ready to run. */
-static bool excluded(const struct sched_event *earlier, const struct sched_event *later)
+static bool never_adjacent(const struct sched_event *earlier, const struct sched_event *later)
 {
 	return earlier->op == SCHED_OP_RELEASE && later->op == SCHED_OP_ACQUIRE;
 }
@@ -95,21 +95,21 @@ static bool excluded(const struct sched_event *earlier, const struct sched_event
  * executed): fills its clock, and says what it could be swapped with. `runnable`:
  * who was at `j`.
  */
-static void look_back(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
+static void find_reversible(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
 		      uint64_t runnable, uint16_t *before)
 {
 	uint16_t prior[CHESS_THREADS];	/* clock of the thread before the event */
-	uint16_t near[CHESS_THREADS];	/* what lies behind another swap, and need not be looked at */
+	uint16_t covered[CHESS_THREADS];	/* what lies behind another swap, and need not be looked at */
 	bool met = false;
 	uint32_t stop = 0;
 
 	for (uint32_t t = 0; t < CHESS_THREADS; t++)
-		prior[t] = near[t] = before[t] = 0;
+		prior[t] = covered[t] = before[t] = 0;
 	for (uint32_t i = j; i-- > stop;) {
 		const struct chess_frame *f = &c->frames[i];
 		bool enabled = !met && !(f->runnable >> thread & 1) && runnable >> thread & 1;
 
-		if (f->options)
+		if (f->is_choice)
 			continue;
 		runnable = f->runnable;
 		if (f->chosen == thread) {
@@ -117,17 +117,17 @@ static void look_back(struct chess *c, uint32_t j, uint32_t thread, const struct
 				continue;
 			met = true;
 			join(c, before, i);
-			join(c, near, i);
+			join(c, covered, i);
 			join(c, prior, i);
-			stop = horizon(c, prior);
+			stop = least_clock(c, prior);
 		} else if (enabled) {
 			join(c, before, i);
 		} else if (sched_dependent(&f->event, event)) {
-			bool swaps = !excluded(&f->event, event);
+			bool swaps = !never_adjacent(&f->event, event);
 
-			if (swaps && !is_before(c, i, near)) {
-				try_one_at(c, i, initials(c, i, j, thread, before), thread);
-				join(c, near, i);
+			if (swaps && !is_before(c, i, covered)) {
+				add_backtrack(c, i, initials(c, i, j, thread, before), thread);
+				join(c, covered, i);
 			}
 			join(c, before, i);
 		}
@@ -139,7 +139,7 @@ static void look_back(struct chess *c, uint32_t j, uint32_t thread, const struct
  * well be executed before its thread is left, at no more preemptions; before any
  * other, all threads are to be tried.
  */
-static void look_for_conflicts(struct chess *c, uint32_t j, uint32_t thread,
+static void branch_at_conflicts(struct chess *c, uint32_t j, uint32_t thread,
 			       const struct sched_event *event)
 {
 	for (uint32_t i = 0; i < j; i++) {
@@ -151,26 +151,26 @@ static void look_for_conflicts(struct chess *c, uint32_t j, uint32_t thread,
 	}
 }
 
-static void look(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
+static void add_alternatives(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
 		 uint64_t runnable, uint16_t *before)
 {
 	if (c->bounded)
-		look_for_conflicts(c, j, thread, event);
+		branch_at_conflicts(c, j, thread, event);
 	else
-		look_back(c, j, thread, event, runnable, before);
+		find_reversible(c, j, thread, event, runnable, before);
 }
 
 void chess_find_races(struct chess *c)
 {
 	uint16_t before[CHESS_THREADS];
 
-	for (uint32_t j = c->fresh; j < c->count; j++) {
+	for (uint32_t j = c->first_new; j < c->count; j++) {
 		struct chess_frame *f = &c->frames[j];
 
-		if (!f->options)
-			look(c, j, f->chosen, &f->event, f->runnable, f->before);
+		if (!f->is_choice)
+			add_alternatives(c, j, f->chosen, &f->event, f->runnable, f->before);
 	}
 	/* What was still to be done at the end: in a deadlock, or if the rest was redundant. */
 	for (uint32_t t = 0; t < c->threads; t++)
-		look(c, c->count, t, &c->pending[t], 0, before);
+		add_alternatives(c, c->count, t, &c->pending[t], 0, before);
 }

@@ -7,7 +7,7 @@
 
 #include "sched/chess.h"
 
-/* A step of the run, or a choice that is not a thread (`options`). Sets are of bits. */
+/* A step of the run, or a choice that is not a thread (`is_choice`). Sets are of bits. */
 struct chess_frame {
 	struct sched_event event;	/* what the chosen thread executes */
 	uint64_t runnable;
@@ -15,12 +15,12 @@ struct chess_frame {
 	uint64_t todo;			/* tried, or to be tried */
 	uint64_t done;			/* tried, or cut off by the bound */
 	uint64_t sleep;			/* need not be tried: was, in an earlier frame */
-	uint64_t rested;		/* tried, with nothing cut off below */
+	uint64_t exhausted;		/* tried, with nothing cut off below */
 	uint16_t preempts;		/* before this step */
 	uint8_t chosen;
 	uint8_t previous;		/* who ran before */
-	bool free;			/* leaving it is no preemption */
-	bool options;
+	bool switch_is_free;			/* leaving it is no preemption */
+	bool is_choice;
 	bool cut;			/* the bound cut something off here or below */
 	bool cut_below;			/* … below the present choice */
 	uint16_t before[CHESS_THREADS];	/* frames below this, of each thread, happened before */
@@ -31,14 +31,14 @@ struct chess {
 	uint32_t bound;			/* … in this round */
 	bool bounded;
 	bool truncated, diverged;	/* as in struct chess_status */
-	bool blind;			/* this run is past its last frame */
+	bool past_frames;			/* this run is past its last frame */
 	uint64_t runs, redundant;
 	uint32_t at;			/* frames of this run so far */
 	uint32_t count;			/* frames on the stack */
-	uint32_t fresh;			/* frames before this were there in the last run */
+	uint32_t first_new;			/* frames before this were there in the last run */
 	uint32_t threads;
-	uint64_t owes[CHESS_THREADS];	/* those that run before this thread may */
-	uint64_t since[CHESS_THREADS];	/* those that ran since it last yielded */
+	uint64_t yields_to[CHESS_THREADS];	/* those that run before this thread may */
+	uint64_t ran_since_yield[CHESS_THREADS];	/* those that ran ran_since_yield it last yielded */
 	struct sched_event pending[CHESS_THREADS];	/* what each is about to do */
 	struct chess_frame frames[CHESS_FRAMES];
 };
@@ -47,7 +47,7 @@ struct chess {
 static inline const struct chess_frame *chess_step_before(const struct chess *c, uint32_t frame)
 {
 	while (frame-- > 0)
-		if (!c->frames[frame].options)
+		if (!c->frames[frame].is_choice)
 			return &c->frames[frame];
 	return NULL;
 }

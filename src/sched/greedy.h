@@ -23,26 +23,26 @@ static inline uint64_t greedy_root(uint64_t idiom, uint64_t first, uint64_t seco
 }
 
 /* Of a root that lacks its last event: the first dependency, and where the second begins. */
-static inline uint64_t greedy_begun(uint64_t idiom, uint64_t first, const struct iroot_event *then)
+static inline uint64_t greedy_partial(uint64_t idiom, uint64_t first, const struct iroot_event *then)
 {
 	return mix_add(mix_add(mix_add(idiom + 8, first), then->site), then->access) | 1;
 }
 
-/* `places` is a power of two, and more than is in the table. */
-static inline bool greedy_has(const uint64_t *table, uint64_t places, uint64_t hash)
+/* `slots` is a power of two, and more than is in the table. */
+static inline bool greedy_has(const uint64_t *table, uint64_t slots, uint64_t hash)
 {
-	uint64_t at = hash >> 1 & (places - 1);
+	uint64_t at = hash >> 1 & (slots - 1);
 
-	for (; places && table[at]; at = (at + 1) & (places - 1))
+	for (; slots && table[at]; at = (at + 1) & (slots - 1))
 		if (table[at] == hash)
 			return true;
 	return false;
 }
 
 /* Room that `count` roots need, for the tool. */
-uint64_t greedy_places(uint64_t count);
+uint64_t greedy_slots(uint64_t count);
 
 /* Into the table, which is zero at first. */
-void greedy_add(uint64_t *table, uint64_t places, const struct iroot *root);
+void greedy_add(uint64_t *table, uint64_t slots, const struct iroot *root);
 
 #endif

@@ -7,21 +7,21 @@
 #include "sched/iroot_match.h"
 #include "sched/rng.h"
 
-static bool is_same(const struct active_seen *a, const struct active_seen *b)
+static bool is_same(const struct active_visit *a, const struct active_visit *b)
 {
-	return match_overlap(a->object, a->size, b->object, b->size);
+	return iroot_match_overlap(a->object, a->size, b->object, b->size);
 }
 
 /* Could b be an event of the same thread that follows a, at memory as the idiom wants it? */
-static bool follows(const struct active_seen *a, const struct active_seen *b, bool same)
+static bool follows(const struct active_visit *a, const struct active_visit *b, bool same)
 {
 	return a->reached.thread == b->reached.thread && a->reached.at < b->reached.at &&
 	       b->reached.at - a->reached.at <= IROOT_WINDOW && is_same(a, b) == same;
 }
 
 /* How many of the other events are there for this choice of the first ones. */
-static unsigned score_of(const struct iroot *iroot, const struct active_seen *const *seen,
-			 const uint32_t *count, const struct active_seen *const *first)
+static unsigned score_of(const struct iroot *iroot, const struct active_visit *const *seen,
+			 const uint32_t *count, const struct active_visit *const *first)
 {
 	const struct iroot_shape *s = &iroot_shapes[iroot->idiom];
 	unsigned score = 0;
@@ -39,14 +39,14 @@ static unsigned score_of(const struct iroot *iroot, const struct active_seen *co
 
 static int by_draw(const void *a, const void *b)
 {
-	const struct active_parts *x = a, *y = b;
+	const struct expose_assignment *x = a, *y = b;
 
 	return x->draw < y->draw ? -1 : x->draw > y->draw;
 }
 
 static int by_worth(const void *a, const void *b)
 {
-	const struct active_parts *x = a, *y = b;
+	const struct expose_assignment *x = a, *y = b;
 
 	if (x->score != y->score)
 		return x->score > y->score ? -1 : 1;
@@ -55,32 +55,32 @@ static int by_worth(const void *a, const void *b)
 	return by_draw(a, b);
 }
 
-static bool is_alike(const struct active_parts *a, const struct active_parts *b)
+static bool is_alike(const struct expose_assignment *a, const struct expose_assignment *b)
 {
 	return a->score == b->score && a->part[0].context == b->part[0].context &&
 	       a->part[1].context == b->part[1].context;
 }
 
-size_t active_casting(const struct iroot *iroot, const struct active_seen *const *seen,
-		      const uint32_t *count, uint64_t salt, struct active_parts *out, size_t most)
+size_t expose_assignments(const struct iroot *iroot, const struct active_visit *const *seen,
+		      const uint32_t *count, uint64_t salt, struct expose_assignment *out, size_t most)
 {
 	const struct iroot_shape *s = &iroot_shapes[iroot->idiom];
 	uint32_t a = active_first(iroot->idiom, 0), b = active_first(iroot->idiom, 1);
-	struct active_parts *all = xcalloc((size_t)count[a] * count[b] + 1, sizeof(*all));
+	struct expose_assignment *all = xcalloc((size_t)count[a] * count[b] + 1, sizeof(*all));
 	bool same = s->variable[a] == s->variable[b];
 	size_t found = 0;
 
 	for (uint32_t i = 0; i < count[a]; i++)
 		for (uint32_t k = 0; k < count[b]; k++) {
-			const struct active_seen *x = &seen[a][i], *y = &seen[b][k];
-			struct active_parts p = { .part = { x->reached, y->reached },
+			const struct active_visit *x = &seen[a][i], *y = &seen[b][k];
+			struct expose_assignment p = { .part = { x->reached, y->reached },
 						  .draw = rng_next(&salt) };
 
 			if (x->reached.thread == y->reached.thread || is_same(x, y) != same)
 				continue;
 			p.prefix = x->unlocked_step < y->unlocked_step ? x->unlocked_step :
 									 y->unlocked_step;
-			p.score = score_of(iroot, seen, count, (const struct active_seen *[]){ x, y });
+			p.score = score_of(iroot, seen, count, (const struct active_visit *[]){ x, y });
 			all[found++] = p;
 		}
 	qsort(all, found, sizeof(*all), by_draw);

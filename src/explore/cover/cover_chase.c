@@ -14,7 +14,7 @@ struct chasing {
 	struct cover_chase *x;
 	struct cover *cover;
 	struct search_listener listener;	/* of all searches; tells that of x */
-	struct active_target *targets;
+	struct expose_target *targets;
 	size_t *roots;		/* of the targets, in the cover */
 	size_t count;
 	uint64_t greedy;	/* runs for all at once */
@@ -68,7 +68,7 @@ static int add_run(struct chasing *a, const struct search_run *run, struct err *
 		return -1;
 	for (size_t i = 0; i < a->count; i++)
 		if (a->cover->roots[a->roots[i]].memo.exposed)
-			a->targets[i].outcome = ACTIVE_EXPOSED;
+			a->targets[i].outcome = EXPOSE_DONE;
 	return 0;
 }
 
@@ -80,7 +80,7 @@ static void gather(struct chasing *a)
 		size_t at = 0;
 
 		while (a->count < BATCH && (root = cover_untested(a->cover, idiom, &at))) {
-			a->targets[a->count] = active_target_of(&root->here, a->cover->places);
+			a->targets[a->count] = expose_target_of(&root->here, a->cover->places);
 			a->roots[a->count++] = at - 1;
 		}
 	}
@@ -90,12 +90,12 @@ static void gather(struct chasing *a)
 static int settle(struct chasing *a, struct err *err)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		struct active_target *t = &a->targets[i];
+		struct expose_target *t = &a->targets[i];
 		struct cover_root *root = &a->cover->roots[a->roots[i]];
 		bool exposed = root->memo.exposed > 0;	/* what was observed counts, whoever says otherwise */
-		unsigned runs = t->outcome == ACTIVE_IMPOSSIBLE ? MEMO_ATTEMPTS : t->runs;
+		unsigned runs = t->outcome == EXPOSE_IMPOSSIBLE ? MEMO_ATTEMPTS : t->runs;
 
-		active_target_free(t);
+		expose_target_free(t);
 		if (!runs && !exposed)
 			continue;
 		a->x->tried++;
@@ -110,20 +110,20 @@ static int settle(struct chasing *a, struct err *err)
 
 static int chase(struct chasing *a, struct search_config *config, struct err *err)
 {
-	struct active *active;
+	struct expose *active;
 	struct search_run run;
 	int event, written = 0;
 	struct err writing;
 
 	config->plan.flags |= CTL_PROFILE;
 	cover_config(a->cover, &config->program.server);
-	active = active_open(config, MEMO_ATTEMPTS, a->targets, a->count);
-	while ((event = active_next(active, &run, err)) > 0)
+	active = expose_open(config, MEMO_ATTEMPTS, a->targets, a->count);
+	while ((event = expose_next(active, &run, err)) > 0)
 		if (event == SEARCH_ENDED && written == 0)
 			written = add_run(a, &run, &writing);
 		else
 			search_report(event, &run, &a->listener);
-	active_close(active);
+	expose_close(active);
 	if (written < 0)
 		*err = writing;
 	return written < 0 || settle(a, err) < 0 ? -1 : event;
@@ -142,7 +142,7 @@ static struct iroot *untested(const struct chasing *a, size_t *count)
 	return roots;
 }
 
-static int search_greedily(struct chasing *a, const struct greedy *g, const struct search_config *config,
+static int search_greedily(struct chasing *a, const struct expose_greedy *g, const struct search_config *config,
 			   struct err *err)
 {
 	struct search *s = search_open(config, err);
@@ -152,7 +152,7 @@ static int search_greedily(struct chasing *a, const struct greedy *g, const stru
 
 	while ((event = search_next(s, &run, err)) > 0)
 		if (event == SEARCH_BEGIN)
-			greedy_begin(g, a->greedy, &run);
+			expose_greedy_begin(g, a->greedy, &run);
 		else if (event == SEARCH_ENDED && written == 0)
 			written = add_run(a, &run, &writing);
 		else
@@ -167,7 +167,7 @@ static int search_greedily(struct chasing *a, const struct greedy *g, const stru
 static int greedy(struct chasing *a, struct search_config *config, struct err *err)
 {
 	struct search_budget *budget = &config->budget;
-	struct greedy *g;
+	struct expose_greedy *g;
 	size_t count;
 	struct iroot *roots = untested(a, &count);
 	int result = 0;
@@ -177,9 +177,9 @@ static int greedy(struct chasing *a, struct search_config *config, struct err *e
 	budget->runs = budget->runs && budget->runs < SLICE ? budget->runs : SLICE;
 	a->count = 0;
 	if (count) {
-		g = greedy_new(roots, count, config);
+		g = expose_greedy_new(roots, count, config);
 		result = search_greedily(a, g, config, err);
-		greedy_free(g);
+		expose_greedy_free(g);
 	}
 	a->greedy += SLICE;
 	free(roots);

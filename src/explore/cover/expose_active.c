@@ -7,34 +7,34 @@
 #include "abi/mix.h"
 #include "base/mem.h"
 
-#define CASTS 16u		/* choices of who plays that are kept of a root */
-#define TURNS_MOST (64u << 20)	/* turns kept for all of them, bytes */
-#define WANDER 900u		/* permille of steps by chance before the first event */
-#define PASS 32u		/* runs before it is looked at what they exposed by the way */
+#define ASSIGNMENTS_MAX 16u		/* choices of who plays that are kept of a root */
+#define TURNS_BYTES_MAX (64u << 20)	/* turns kept for all of them, bytes */
+#define RANDOM_PERMILLE 900u		/* permille of steps by chance before the first event */
+#define PASS_RUNS 32u		/* runs before it is looked at what they exposed by the way */
 
 /* Who may play, and the run that showed it. */
-struct active_cast {
-	struct active_parts parts[CASTS];
+struct expose_assignments {
+	struct expose_assignment parts[ASSIGNMENTS_MAX];
 	size_t count, next;
 	struct profile guide;	/* without turns: there was no room */
 };
 
 /* One run of a pass. */
 struct try {
-	struct active_target *target;
-	struct active_parts parts;	/* thread 0: nobody is cast */
+	struct expose_target *target;
+	struct expose_assignment parts;	/* thread 0: nobody is cast */
 	uint64_t number, way;
 	uint32_t permille;
 	/* What came of it. */
-	enum active_outcome outcome;
+	enum expose_outcome outcome;
 	bool failed, ended;
-	struct active_cast *cast;
+	struct expose_assignments *cast;
 };
 
-struct active {
+struct expose {
 	struct search_config config;
 	unsigned tries;
-	struct active_target **order;	/* in which they are tried */
+	struct expose_target **order;	/* in which they are tried */
 	size_t count;
 	uint64_t runs;		/* of the statistics when it began */
 	double seconds;
@@ -48,30 +48,30 @@ struct active {
 	struct search *search;
 };
 
-static void cast_free(struct active_cast *c)
+static void cast_free(struct expose_assignments *c)
 {
 	if (c)
 		profile_free(&c->guide);
 	free(c);
 }
 
-struct active_target active_target_of(const struct iroot *iroot, const struct places *places)
+struct expose_target expose_target_of(const struct iroot *iroot, const struct places *places)
 {
-	struct active_target t = { .iroot = *iroot };
+	struct expose_target t = { .iroot = *iroot };
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
 		t.library |= iroot->event[i].site && !places_in_program(places, iroot->event[i].site);
 	return t;
 }
 
-void active_target_free(struct active_target *t)
+void expose_target_free(struct expose_target *t)
 {
 	cast_free(t->cast);
 	t->cast = NULL;
 }
 
 /* Its own, whatever other targets there are. */
-static uint64_t seed_of(const struct active *a, const struct iroot *r)
+static uint64_t seed_of(const struct expose *a, const struct iroot *r)
 {
 	uint64_t h = mix_add(a->config.plan.seed, r->idiom);
 
@@ -82,7 +82,7 @@ static uint64_t seed_of(const struct active *a, const struct iroot *r)
 
 /* --- a run --- */
 
-static void begin(const struct active *a, const struct search_run *run)
+static void begin(const struct expose *a, const struct search_run *run)
 {
 	struct server *s = run->server;
 	const struct try *t = &a->tried[run->number];
@@ -112,17 +112,17 @@ static void begin(const struct active *a, const struct search_run *run)
 }
 
 /* What the run tells about who may play; the first that does is kept. */
-static struct active_cast *learn(const struct active *a, const struct try *t, const struct server *s,
+static struct expose_assignments *learn(const struct expose *a, const struct try *t, const struct server *s,
 				 const void *state)
 {
-	const struct active_seen *seen[IROOT_EVENTS];
+	const struct active_visit *seen[IROOT_EVENTS];
 	uint32_t count[IROOT_EVENTS];
-	struct active_cast *c = xcalloc(1, sizeof(*c));
+	struct expose_assignments *c = xcalloc(1, sizeof(*c));
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		count[i] = active_seen(state, i, &seen[i]);
-	c->count = active_casting(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
-				  c->parts, CASTS);
+		count[i] = active_visits(state, i, &seen[i]);
+	c->count = expose_assignments(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
+				  c->parts, ASSIGNMENTS_MAX);
 	if (!c->count) {
 		free(c);
 		return NULL;
@@ -132,7 +132,7 @@ static struct active_cast *learn(const struct active *a, const struct try *t, co
 	return c;
 }
 
-static void note(const struct active *a, const struct search_run *run)
+static void note(const struct expose *a, const struct search_run *run)
 {
 	const struct server *s = run->server;
 	struct try *t = &a->tried[run->number];
@@ -143,19 +143,19 @@ static void note(const struct active *a, const struct search_run *run)
 	active_result(state, &r);
 	t->ended = true;
 	t->failed = r.exposed && run->result->verdict == ORACLE_FAILED;
-	t->outcome = r.exposed ? ACTIVE_EXPOSED : r.possible ? ACTIVE_MISSED : ACTIVE_IMPOSSIBLE;
-	for (unsigned i = 0; t->outcome == ACTIVE_MISSED && i < shape->events; i++)
+	t->outcome = r.exposed ? EXPOSE_DONE : r.possible ? EXPOSE_MISSED : EXPOSE_IMPOSSIBLE;
+	for (unsigned i = 0; t->outcome == EXPOSE_MISSED && i < shape->events; i++)
 		if (!r.reached[i])
-			t->outcome = ACTIVE_UNREACHED;
+			t->outcome = EXPOSE_UNREACHED;
 	if (!r.exposed && !t->target->cast && s->block->report.outcome != CTL_RUNNING)
 		t->cast = learn(a, t, s, state);
 }
 
-static void settle(struct active *a)
+static void settle(struct expose *a)
 {
 	for (uint64_t i = 0; i < a->try_count; i++) {
 		struct try *t = &a->tried[i];
-		struct active_target *target = t->target;
+		struct expose_target *target = t->target;
 
 		if (!t->ended)
 			continue;
@@ -163,12 +163,12 @@ static void settle(struct active *a)
 		target->failed |= t->failed;
 		if (t->outcome > target->outcome)
 			target->outcome = t->outcome;
-		if (target->outcome == ACTIVE_EXPOSED) {
-			active_target_free(target);
+		if (target->outcome == EXPOSE_DONE) {
+			expose_target_free(target);
 		} else if (t->cast) {
 			size_t bytes = t->cast->guide.count * sizeof(struct sched_turn);
 
-			if (a->kept + bytes > TURNS_MOST)
+			if (a->kept + bytes > TURNS_BYTES_MAX)
 				profile_free(&t->cast->guide);
 			else
 				a->kept += bytes;
@@ -185,19 +185,19 @@ static void settle(struct active *a)
  * The next try of a root; false: there is none. First a run that wanders, since that also shows most by
  * the way; then the orders of its events and of priorities, then casts, if there are any.
  */
-static bool plan_try(const struct active *a, struct active_target *t, struct try *out)
+static bool plan_try(const struct expose *a, struct expose_target *t, struct try *out)
 {
 	const struct search_memory *memory = a->config.memory;
 	unsigned n = t->runs, plain = active_ways(t->iroot.idiom) == 1 ? 3 : 5;
 
 	if (t->iroot.idiom < 1 || t->iroot.idiom > IROOT_IDIOMS)
-		t->outcome = ACTIVE_IMPOSSIBLE;
+		t->outcome = EXPOSE_IMPOSSIBLE;
 	/* With more memory known to be shared, its steps count otherwise. */
 	if (t->cast && memory && t->cast->guide.known != memory->count)
-		active_target_free(t);
-	if (t->outcome == ACTIVE_EXPOSED || t->outcome == ACTIVE_IMPOSSIBLE)
+		expose_target_free(t);
+	if (t->outcome == EXPOSE_DONE || t->outcome == EXPOSE_IMPOSSIBLE)
 		return false;
-	*out = (struct try){ .target = t, .number = n + 2, .way = n, .permille = WANDER };
+	*out = (struct try){ .target = t, .number = n + 2, .way = n, .permille = RANDOM_PERMILLE };
 	if (n == 0)
 		return true;
 	if (n < plain) {
@@ -206,7 +206,7 @@ static bool plan_try(const struct active *a, struct active_target *t, struct try
 		out->permille = 0;
 	} else if (t->cast && t->cast->next < t->cast->count) {
 		out->parts = t->cast->parts[t->cast->next++];
-	} else if (t->outcome == ACTIVE_MISSED) {
+	} else if (t->outcome == EXPOSE_MISSED) {
 		return false;	/* nobody was seen that could play it */
 	}
 	return true;
@@ -214,8 +214,8 @@ static bool plan_try(const struct active *a, struct active_target *t, struct try
 
 static int by_order(const void *a, const void *b)
 {
-	const struct active_target *x = *(struct active_target *const *)a;
-	const struct active_target *y = *(struct active_target *const *)b;
+	const struct expose_target *x = *(struct expose_target *const *)a;
+	const struct expose_target *y = *(struct expose_target *const *)b;
 
 	if (x->iroot.idiom != y->iroot.idiom)
 		return x->iroot.idiom < y->iroot.idiom ? -1 : 1;
@@ -225,7 +225,7 @@ static int by_order(const void *a, const void *b)
 }
 
 /* What is left of the budget for the tries of a pass; false: nothing. */
-static bool budget(struct active *a, struct search_budget *out)
+static bool budget(struct expose *a, struct search_budget *out)
 {
 	const struct search_budget *all = &a->config.budget;
 	const struct search_stats *stats = a->config.stats;
@@ -237,12 +237,12 @@ static bool budget(struct active *a, struct search_budget *out)
 	return out->runs > 0 && (all->seconds <= 0 || out->seconds > 0) && !(all->stop && *all->stop);
 }
 
-static size_t plan_size(const struct active *a)
+static size_t plan_size(const struct expose *a)
 {
 	size_t most = 0;
 
 	for (uint64_t i = 0; i < a->try_count; i++) {
-		const struct active_cast *c = a->tried[i].target->cast;
+		const struct expose_assignments *c = a->tried[i].target->cast;
 
 		if (c && c->guide.turns && c->guide.count > most)
 			most = c->guide.count;
@@ -251,10 +251,10 @@ static size_t plan_size(const struct active *a)
 }
 
 /* Plans the next pass; false: there is none. */
-static bool plan_pass(struct active *a)
+static bool plan_pass(struct expose *a)
 {
 	for (a->try_count = 0; !a->try_count && a->level < a->tries;) {
-		for (; a->at < a->count && a->try_count < PASS; a->at++)
+		for (; a->at < a->count && a->try_count < PASS_RUNS; a->at++)
 			a->try_count += a->order[a->at]->runs == a->level &&
 					plan_try(a, a->order[a->at], &a->tried[a->try_count]);
 		if (a->at == a->count && !a->try_count) {
@@ -266,7 +266,7 @@ static bool plan_pass(struct active *a)
 }
 
 /* 1: a pass has begun; 0: nothing is left to do; -1: the program cannot be run. */
-static int begin_pass(struct active *a, struct err *err)
+static int begin_pass(struct expose *a, struct err *err)
 {
 	struct search_config config = a->config;
 	size_t size;
@@ -281,7 +281,7 @@ static int begin_pass(struct active *a, struct err *err)
 	return a->search ? 1 : -1;
 }
 
-static void end_pass(struct active *a)
+static void end_pass(struct expose *a)
 {
 	volatile sig_atomic_t *stop = a->config.budget.stop;
 
@@ -292,7 +292,7 @@ static void end_pass(struct active *a)
 	a->over |= a->most < a->try_count || (stop && *stop) || !a->tried[a->try_count - 1].ended;
 }
 
-int active_next(struct active *a, struct search_run *run, struct err *err)
+int expose_next(struct expose *a, struct search_run *run, struct err *err)
 {
 	for (;;) {
 		int event = a->search ? 1 : begin_pass(a, err);
@@ -312,16 +312,16 @@ int active_next(struct active *a, struct search_run *run, struct err *err)
 	}
 }
 
-struct active *active_open(const struct search_config *config, unsigned tries,
-			   struct active_target *targets, size_t count)
+struct expose *expose_open(const struct search_config *config, unsigned tries,
+			   struct expose_target *targets, size_t count)
 {
-	struct active *a = xcalloc(1, sizeof(*a));
+	struct expose *a = xcalloc(1, sizeof(*a));
 
 	a->config = *config;
 	a->tries = tries;
 	a->runs = config->stats->runs;
 	a->seconds = config->stats->seconds;
-	a->tried = xcalloc(PASS, sizeof(*a->tried));
+	a->tried = xcalloc(PASS_RUNS, sizeof(*a->tried));
 	a->order = xcalloc(count + 1, sizeof(*a->order));
 	for (a->count = 0; a->count < count; a->count++)
 		a->order[a->count] = &targets[a->count];
@@ -330,7 +330,7 @@ struct active *active_open(const struct search_config *config, unsigned tries,
 	return a;
 }
 
-void active_close(struct active *a)
+void expose_close(struct expose *a)
 {
 	if (a->search)
 		end_pass(a);

@@ -12,7 +12,7 @@
 #include "explore/search/observe.h"
 #include "trace/read/kinds.h"
 
-#define TRACE_PASSES 4u		/* over all watched runs, until nothing more is found shared */
+#define TRACE_PASSES 4u		/* over all watched runs, until nothing more is has_event shared */
 #define SHARE 0.6		/* of the budget that the known ones may have */
 #define WEAK_RUNS 300u		/* by a strategy, of what has no goals */
 
@@ -28,7 +28,7 @@ struct checkfix {
 struct trying {
 	struct checkfix *cf;
 	struct checkfix_known *known;
-	size_t ways;		/* the first of its fits; 0: it has none */
+	size_t ways;		/* the first of its mappings; 0: it has none */
 	uint8_t *outcomes;	/* of each run: enum lead_outcome */
 	uint64_t from;		/* the first run is this one */
 	bool found, proved;	/* one that failed as wanted was told; and proved */
@@ -61,7 +61,7 @@ const char *checkfix_words(enum checkfix_verdict verdict)
 
 void checkfix_known_free(struct checkfix_known *k)
 {
-	refit_free(k->refit);
+	remap_free(k->refit);
 	schedule_free(&k->schedule);
 	free(k->name);
 	free(k->path);
@@ -94,14 +94,14 @@ static bool is_about(const struct schedule *s, const struct schedule_event *e, c
 
 	if (lock && s->cause && strcmp(s->cause, "deadlock") != 0)
 		return false;
-	return e->object && refit_same_object(e->object, object) >= 0;
+	return e->object && remap_same_object(e->object, object) >= 0;
 }
 
 static bool concerns(const struct schedule *s, const char *object)
 {
 	if (!s->goal_count)
 		return true;	/* nobody knows what it is about */
-	if (s->variable && refit_same_object(s->variable, object) >= 0)
+	if (s->variable && remap_same_object(s->variable, object) >= 0)
 		return true;
 	for (size_t i = 0; i < s->goal_count; i++)
 		if (is_about(s, &s->goals[i].first, object) || is_about(s, &s->goals[i].second, object))
@@ -161,14 +161,14 @@ static unsigned watch(struct checkfix *cf, const char *folder, struct err *err)
 	return traces;
 }
 
-static void refit_all(struct checkfix *cf, const char *folder, struct checkfix_known *known, size_t count)
+static void remap_all(struct checkfix *cf, const char *folder, struct checkfix_known *known, size_t count)
 {
-	struct refit **refits = xcalloc(count + 1, sizeof(*refits));
+	struct remap **refits = xcalloc(count + 1, sizeof(*refits));
 	size_t used = 0;
 	struct err err;
 
 	for (size_t i = 0; i < count; i++) {
-		known[i].refit = refit_new(&known[i].schedule);
+		known[i].refit = remap_new(&known[i].schedule);
 		if (known[i].refit)
 			refits[used++] = known[i].refit;
 	}
@@ -176,7 +176,7 @@ static void refit_all(struct checkfix *cf, const char *folder, struct checkfix_k
 		char *path = xasprintf("%s/%u", folder, i);
 
 		if (access(path, F_OK) == 0)
-			refit_read(refits, used, path, cf->places, &err);
+			remap_read(refits, used, path, cf->places, &err);
 		unlink(path);
 		free(path);
 	}
@@ -202,7 +202,7 @@ static int look(struct checkfix *cf, struct checkfix_known *known, size_t count,
 		if (!traces || cf->memory.count == shared)
 			break;
 	}
-	refit_all(cf, folder, known, count);
+	remap_all(cf, folder, known, count);
 	rmdir(folder);
 	free(folder);
 	/* Runs that fail tell something, too; without any there is nothing to go on. */
@@ -211,7 +211,7 @@ static int look(struct checkfix *cf, struct checkfix_known *known, size_t count,
 
 static const struct lead *lead_of_run(const struct trying *t, uint64_t run)
 {
-	return t->known->refit->fits[run % t->ways].lead;
+	return t->known->refit->mappings[run % t->ways].lead;
 }
 
 static void begin(const struct trying *t, const struct search_run *run)
@@ -222,14 +222,14 @@ static void begin(const struct trying *t, const struct search_run *run)
 	follow_shape(lead_of_run(t, number), number / t->ways, run->server);
 }
 
-/* What was only imagined has to happen: that it was too late for it says nothing. */
+/* What was only extrapolated has to happen: that it was too late for it says nothing. */
 static bool is_missing(const struct trying *t, uint64_t number, const struct search_run *run)
 {
 	const struct server *s = run->server;
 	struct goal_result goal;
 
 	goal_result((const char *)s->block + s->block->state, &goal);
-	return t->known->refit->fits[number % t->ways].imagined && goal.met < goal.orders &&
+	return t->known->refit->mappings[number % t->ways].extrapolated && goal.met < goal.orders &&
 	       !oracle_is_stuck(run->result->failure);
 }
 
@@ -318,16 +318,16 @@ static void prepare(struct checkfix *cf, struct trying *t, size_t left, uint64_t
 	t->last = budget->runs - 1;
 }
 
-/* What came of the ways that were seen, and of those imagined. */
+/* What came of the ways that were seen, and of those extrapolated. */
 struct tally {
 	enum lead_outcome best;
 	uint64_t tries, came;
 };
 
-static void count(const struct trying *t, struct tally *seen, struct tally *imagined)
+static void count(const struct trying *t, struct tally *seen, struct tally *extrapolated)
 {
 	for (uint64_t i = 0; i <= t->last; i++) {
-		struct tally *to = t->known->refit->fits[i % t->ways].imagined ? imagined : seen;
+		struct tally *to = t->known->refit->mappings[i % t->ways].extrapolated ? extrapolated : seen;
 
 		to->tries += t->outcomes[i] != LEAD_UNTRIED;
 		to->came += t->outcomes[i] >= LEAD_HARMLESS;
@@ -353,16 +353,16 @@ static enum checkfix_verdict verdict_of(enum lead_outcome best, bool proved, boo
  */
 static void judge(const struct trying *t)
 {
-	const struct refit_fit *first = &t->known->refit->fits[0];
-	struct tally seen = { 0 }, imagined = { 0 }, *used = &seen;
+	const struct remap_mapping *first = &t->known->refit->mappings[0];
+	struct tally seen = { 0 }, extrapolated = { 0 }, *used = &seen;
 	struct checkfix_known *k = t->known;
-	bool moved = !first->imagined && first->level == REFIT_MOVED;
+	bool moved = !first->extrapolated && first->level == REFIT_MOVED;
 
-	count(t, &seen, &imagined);
+	count(t, &seen, &extrapolated);
 	if (seen.best != LEAD_FAILED &&
-	    (first->imagined || imagined.best == LEAD_FAILED || (moved && imagined.best == LEAD_HARMLESS)))
-		used = &imagined;
-	k->level = used == &imagined ? REFIT_SAME : first->level;
+	    (first->extrapolated || extrapolated.best == LEAD_FAILED || (moved && extrapolated.best == LEAD_HARMLESS)))
+		used = &extrapolated;
+	k->level = used == &extrapolated ? REMAP_SAME : first->level;
 	k->tries = used->tries;
 	k->came = used->came;
 	k->verdict = verdict_of(used->best, t->proved, k->level == REFIT_MOVED);
@@ -405,7 +405,7 @@ static int try_goals(struct checkfix *cf, struct checkfix_known *k, size_t left,
 	return result;
 }
 
-/* Without: as it was found. */
+/* Without: as it was has_event. */
 static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
 {
 	struct trying t = { .cf = cf, .known = k };

@@ -6,7 +6,7 @@
  *   refit   the goals of the known interleavings to events of these traces
  *   try     each of them several times, by different policies and seeds
  *
- * What has no goals is tried again by the strategy that found it, which says less.
+ * What has no goals is tried again by the strategy that has_event it, which says less.
  */
 #ifndef EXPLORE_FIX_FIX_H
 #define EXPLORE_FIX_FIX_H
@@ -20,7 +20,7 @@ enum checkfix_verdict {
 	CHECKFIX_UNREACHED,	/* the runs did not come to all of the events: nothing is known */
 	CHECKFIX_IMPOSSIBLE,	/* the order could not be kept in any try */
 	CHECKFIX_HARMLESS,	/* it came about, and all runs passed */
-	CHECKFIX_UNSEEN,	/* no goals: the strategy that found it finds it no more */
+	CHECKFIX_UNSEEN,	/* no goals: the strategy that has_event it finds it no more */
 	CHECKFIX_UNPROVED,	/* a run failed, but not its replays */
 	CHECKFIX_LEFT,		/* gone, but other places do the same, and that fails */
 	CHECKFIX_FAILS,
@@ -32,12 +32,12 @@ struct checkfix_known {
 	char *path;		/* of the schedule */
 	struct schedule schedule;
 	struct oracle oracle;	/* what is a failure */
-	/* What was found out. */
+	/* What was has_event out. */
 	enum checkfix_verdict verdict;
-	struct refit *refit;	/* NULL: no goals */
-	enum refit_level level;	/* of the events that were taken for the old ones */
+	struct remap *refit;	/* NULL: no goals */
+	enum remap_level level;	/* of the events that were taken for the old ones */
 	uint64_t tries, came;	/* runs that were to have the order; that had it */
-	uint64_t weak_tries;	/* runs by the strategy that found it */
+	uint64_t weak_tries;	/* runs by the strategy that has_event it */
 	bool weak;		/* … of which one failed */
 	int failure;		/* FAILS and LEFT: the number that `prove` gave it */
 };

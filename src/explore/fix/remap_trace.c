@@ -13,7 +13,7 @@
 
 struct thread {
 	uint64_t index;		/* of its next event */
-	struct refit_lock *held;	/* in the order taken */
+	struct remap_lock *held;	/* in the order taken */
 	size_t held_count, held_capacity;
 };
 
@@ -85,14 +85,14 @@ static void release(struct thread *t, uint64_t lock)
 		}
 }
 
-static void acquire(struct thread *t, const struct refit_seen *seen, uint64_t lock)
+static void acquire(struct thread *t, const struct remap_observed *seen, uint64_t lock)
 {
 	t->held = xgrow(t->held, t->held_count, &t->held_capacity, sizeof(*t->held));
-	t->held[t->held_count++] = (struct refit_lock){ .pc = seen->pc, .nth = seen->nth,
+	t->held[t->held_count++] = (struct remap_lock){ .pc = seen->pc, .nth = seen->nth,
 		.index = seen->index, .addr = lock, .kind = seen->kind, .object = seen->object };
 }
 
-static void follow_locks(struct thread *t, const struct event *ev, const struct refit_seen *seen)
+static void follow_locks(struct thread *t, const struct event *ev, const struct remap_observed *seen)
 {
 	unsigned roles = trace_roles(ev->kind);
 	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
@@ -103,11 +103,11 @@ static void follow_locks(struct thread *t, const struct event *ev, const struct 
 		acquire(t, seen, lock);
 }
 
-static void step(struct reading *rd, struct refit *const *r, size_t count, const struct event *ev)
+static void step(struct reading *rd, struct remap *const *r, size_t count, const struct event *ev)
 {
 	const struct reader_thread *thread = reader_thread(rd->reader, ev->thread);
 	struct thread *t = thread_of(rd, ev->thread);
-	struct refit_seen seen = {
+	struct remap_observed seen = {
 		.thread = thread ? thread->name : "?", .id = ev->thread, .kind = ev->kind,
 		.index = t->index++, .pc = ev->pc, .addr = ev->addr,
 		.nth = ++*map_put(&rd->times, hash_add(hash_spread(ev->pc), ev->thread), NULL),
@@ -118,7 +118,7 @@ static void step(struct reading *rd, struct refit *const *r, size_t count, const
 	bool has = objects_step(rd->objects, ev, &object);
 
 	for (size_t i = 0; i < count && !wanted; i++)
-		wanted = refit_wants(r[i], ev->kind);
+		wanted = remap_wants_kind(r[i], ev->kind);
 	/* Of the others it only matters that the function was run. */
 	if (!wanted && seen.nth > 1) {
 		follow_locks(t, ev, &seen);
@@ -134,7 +134,7 @@ static void step(struct reading *rd, struct refit *const *r, size_t count, const
 	seen.locks = t->held;
 	seen.lock_count = t->held_count;
 	for (size_t i = 0; i < count && ev->pc; i++)
-		refit_see(r[i], &seen);
+		remap_observe(r[i], &seen);
 	follow_locks(t, ev, &seen);
 }
 
@@ -154,7 +154,7 @@ static void close_all(struct reading *rd)
 	reader_close(rd->reader);
 }
 
-int refit_read(struct refit *const *r, size_t count, const char *path, struct places *places,
+int remap_read(struct remap *const *r, size_t count, const char *path, struct places *places,
 	       struct err *err)
 {
 	struct reading rd = { .places = places, .reader = reader_open(path, err) };
@@ -172,7 +172,7 @@ int refit_read(struct refit *const *r, size_t count, const char *path, struct pl
 	while ((got = reader_next(rd.reader, &ev, err)) > 0)
 		step(&rd, r, count, &ev);
 	for (size_t i = 0; i < count && got == 0; i++)
-		refit_end_trace(r[i]);
+		remap_end_trace(r[i]);
 	close_all(&rd);
 	return got;
 }

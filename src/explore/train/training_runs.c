@@ -17,7 +17,7 @@
  * never had the chance to be broken is no invariant. One run in so many is controlled,
  * therefore, with few switches: a short run is hardly changed, in a long one all meet all.
  */
-#define MEETING_EVERY 4u
+#define FEW_SWITCHES_EVERY 4u
 
 /*
  * Are there still invariants that others could break, one more in so many, and at last all, are probes, by
@@ -27,10 +27,10 @@
 #define PROBE_EVERY 4u
 #define PROBE_STABLE 2u	/* so many times --stable have to break nothing more */
 
-#define JOBS 8u		/* at most: each takes memory */
-#define TROUBLE 5u	/* such runs, and it is given up */
+#define JOBS_MAX 8u		/* at most: each takes memory */
+#define ERRORS_MAX 5u	/* such runs, and it is given up */
 
-enum way { PARALLEL, MEETING, SCHEDULE, PROBE };
+enum way { WAY_PARALLEL, WAY_FEW_SWITCHES, WAY_SCHEDULE, WAY_PROBE };
 
 /* A run that was made, and is read meanwhile, if it left a trace. */
 struct job {
@@ -57,7 +57,7 @@ struct runs {
 	uint64_t probes;	/* of these */
 	struct job *jobs;	/* in the order of the runs: first … first + pending, round the end */
 	size_t first, pending, most;
-	unsigned trouble;	/* runs in a row that could not be made */
+	unsigned errors;	/* runs in a row that could not be made */
 	struct pause pause;	/* the analysis of runs rests while a parallel run needs the processors */
 };
 
@@ -90,28 +90,28 @@ static enum way choose(const struct runs *r)
 	const struct training_tally *t = r->t;
 
 	if (r->c->schedules)
-		return SCHEDULE;
+		return WAY_SCHEDULE;
 	if (r->c->parallel || !r->can_control)
-		return PARALLEL;
+		return WAY_PARALLEL;
 	if (t->probing && r->c->stable && t->quiet >= r->c->stable)
-		return PROBE;
-	if (r->made % MEETING_EVERY == 1)
-		return MEETING;
-	return t->probing && r->made % PROBE_EVERY == 3 ? PROBE : PARALLEL;
+		return WAY_PROBE;
+	if (r->made % FEW_SWITCHES_EVERY == 1)
+		return WAY_FEW_SWITCHES;
+	return t->probing && r->made % PROBE_EVERY == 3 ? WAY_PROBE : WAY_PARALLEL;
 }
 
 /* Few switches show what users will see, many what else there is. */
 static void set_strategy(struct runs *r, enum way way, struct profile_order *order)
 {
-	static const struct manner {
+	static const struct mix {
 		const char *strategy;	/* NULL: as profile_shape() has it */
 		uint32_t permille;
-	} meeting = { "random", 10 },
+	} few_switches = { "random", 10 },
 	  schedules[] = { { NULL, 0 }, { "random", 100 }, { NULL, 0 }, { "random", 400 } },
 	  /* Of all strategies, those that most seldom left out in forty runs what others broke. */
 	  probes[] = { { "pos", 0 }, { "pct-large", 0 } };
-	const struct manner *s = way == SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
-				       way == PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] : &meeting;
+	const struct mix *s = way == WAY_SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
+				       way == WAY_PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] : &few_switches;
 
 	order->by_strategy = s->strategy != NULL;
 	r->search.plan.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
@@ -128,7 +128,7 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 	int code;
 
 	unlink(j->path);
-	if (j->way == PARALLEL) {
+	if (j->way == WAY_PARALLEL) {
 		pause_begin(&r->pause);
 		code = plain_trace(p->server.target, p->oracle, p->server.timeout, j->path, &result, err);
 		pause_end(&r->pause);
@@ -147,7 +147,7 @@ static void *read_job(void *arg)
 {
 	struct job *j = arg;
 
-	learner_read(&j->read, j->path, !j->passed ? LEARNER_FAILED : j->way == PROBE ? LEARNER_PROBE : LEARNER_PASSED,
+	learner_read(&j->read, j->path, !j->passed ? LEARNER_FAILED : j->way == WAY_PROBE ? LEARNER_PROBE : LEARNER_PASSED,
 		     j->granularity, j->seed, j->pause);
 	return NULL;
 }
@@ -168,16 +168,16 @@ static void start_reading(struct runs *r, struct job *j)
 
 static int learn_from(struct runs *r, struct job *j, struct err *err)
 {
-	static const char *const hows[] = { [PARALLEL] = "parallel", [MEETING] = "controlled", [SCHEDULE] = "controlled",
-					    [PROBE] = "probe" };
+	static const char *const names[] = { [WAY_PARALLEL] = "parallel", [WAY_FEW_SWITCHES] = "controlled", [WAY_SCHEDULE] = "controlled",
+					    [WAY_PROBE] = "probe" };
 	struct store_news news;
-	int code = learner_take(r->l, &j->read, r->input, hows[j->way], &news, err);
+	int code = learner_take(r->l, &j->read, r->input, names[j->way], &news, err);
 
 	/* What is left of a run that failed may be damaged. */
 	if (!j->passed)
 		return 0;
 	if (code == 0)
-		(j->way == PROBE ? add_probe : training_add)(r->t, &news);
+		(j->way == WAY_PROBE ? add_probe : training_add)(r->t, &news);
 	return code;
 }
 
@@ -206,13 +206,13 @@ static int end_job(struct runs *r, bool learn, struct err *err)
 		pthread_join(j->reader, NULL);
 	if (learn) {
 		r->t->made++;
-		r->t->failing += !j->passed && j->way == PROBE;
+		r->t->failing += !j->passed && j->way == WAY_PROBE;
 		if (j->read.trace || j->passed)
 			code = learn_from(r, j, err);
 		if (code == 0)
 			code = judge(r, err);
 		r->c->progress(r->c->ctx, r->t,
-			       j->way == PROBE && r->c->stable && r->t->quiet >= r->c->stable);
+			       j->way == WAY_PROBE && r->c->stable && r->t->quiet >= r->c->stable);
 	}
 	learner_reading_free(&j->read);
 	unlink(j->path);
@@ -257,16 +257,16 @@ static int begin_job(struct runs *r, enum way way, struct err *err)
 	if (interrupted(r))
 		return 0;
 	/* Not every program can be; parallel runs will do then. */
-	if (code < 0 && way != PARALLEL && way != SCHEDULE) {
+	if (code < 0 && way != WAY_PARALLEL && way != WAY_SCHEDULE) {
 		r->can_control = false;
 		r->c->uncontrolled(r->c->ctx, err);
 		return 0;
 	}
 	r->made++;
-	r->probes += way == PROBE;
+	r->probes += way == WAY_PROBE;
 	/* A run may have been too long; if that goes on, there is more to it. */
-	r->trouble = code < 0 ? r->trouble + 1 : 0;
-	if (code < 0 && (r->made == 1 || r->trouble >= TROUBLE))
+	r->errors = code < 0 ? r->errors + 1 : 0;
+	if (code < 0 && (r->made == 1 || r->errors >= ERRORS_MAX))
 		return -1;
 	r->pending++;
 	if (code == 0 && access(j->path, R_OK) == 0)
@@ -300,7 +300,7 @@ int training_make(const struct training_config *config, struct learner *l, struc
 {
 	unsigned jobs = config->search.plan.jobs;
 	struct runs r = { .c = config, .l = l, .t = t, .search = config->search, .can_control = true,
-			  .most = jobs < JOBS ? jobs : JOBS,
+			  .most = jobs < JOBS_MAX ? jobs : JOBS_MAX,
 			  .input = join(config->search.program.server.target->argv + 1), .pause = PAUSE_INIT };
 	int code;
 

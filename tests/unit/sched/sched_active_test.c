@@ -35,7 +35,7 @@ static struct iroot root(const struct sim_program *p, unsigned idiom, const char
 	for (unsigned i = 0; i < iroot_shapes[idiom].events; i++) {
 		const struct sched_event *e = &p->thread[events[i][0] - '0'].event[events[i][1] - '0'];
 
-		r.event[i] = (struct iroot_event){ e->site, match_access(e) };
+		r.event[i] = (struct iroot_event){ e->site, iroot_access_of(e) };
 	}
 	return r;
 }
@@ -204,17 +204,17 @@ static void test_match(void **state)
 			had.count = 0;
 			iroots_of(&had, &r[i]);
 			for (size_t k = 0; k < all.count; k++) {
-				struct match m = { 0 };
+				struct iroot_match m = { 0 };
 				unsigned own[SIM_THREADS] = { 0 };
 
-				match_init(&m, &all.at[k]);
-				match_begin(&m);
+				iroot_match_init(&m, &all.at[k]);
+				iroot_match_begin(&m);
 				for (unsigned s = 0; s < r[i].steps; s++) {
 					const struct sched_event *e = &r[i].event[s];
 
-					match_event(&m, &(struct match_event){ e->object, e->size,
+					iroot_match_event(&m, &(struct iroot_match_event){ e->object, e->size,
 						    own[r[i].thread[s]]++, r[i].thread[s], 0 },
-						    e->site, match_access(e));
+						    e->site, iroot_access_of(e));
 				}
 				assert_int_equal(m.exposed, iroots_has(&had, &all.at[k]));
 			}
@@ -276,7 +276,7 @@ static void test_cast(void **state)
 {
 	const char *const *threads = T("Lv Wm Uv", "Wl Lv Wm Uv", "Lv Wm Uv");
 	static const unsigned order[] = { 1, 1, 1, 1, 2, 2, 2, 0, 0, 0 };
-	const struct active_seen *first, *second;
+	const struct active_visit *first, *second;
 	struct {
 		struct sched_plan head;
 		struct sched_turn turn[10];
@@ -295,8 +295,8 @@ static void test_cast(void **state)
 	/* Where are they? Any run tells. */
 	sim_open(&search, "active", (struct sched_params){ .plan = &look });
 	sim_next(&search, &p, &r);
-	assert_int_equal(active_seen(search.state, 0, &first), 1);
-	assert_int_equal(active_seen(search.state, 1, &second), 1);
+	assert_int_equal(active_visits(search.state, 0, &first), 1);
+	assert_int_equal(active_visits(search.state, 1, &second), 1);
 	assert_int_equal(first->reached.thread, SCHED_MAIN);
 	assert_int_equal(first->reached.at, 1);
 	assert_int_equal(first->reached.unlocked, 0);
@@ -342,14 +342,14 @@ static void test_calls(void **state)
 	sim_context = calls_of;
 	/* Of all that is seen only some is kept, but of both. */
 	for (unsigned i = 0; i < 20; i++) {
-		const struct active_seen *seen;
+		const struct active_visit *seen;
 		bool rare = false;
 
 		w.wanted.iroot.event[1].site = 99;	/* is nowhere: all of them pass */
 		sim_open(&search, "active", (struct sched_params){ .seed = i, .plan = &w });
 		sim_next(&search, &p, &under_way);
-		assert_int_equal(active_seen(search.state, 0, &seen), ACTIVE_SEEN);
-		for (unsigned k = 0; k < ACTIVE_SEEN; k++)
+		assert_int_equal(active_visits(search.state, 0, &seen), ACTIVE_VISITS);
+		for (unsigned k = 0; k < ACTIVE_VISITS; k++)
 			rare |= seen[k].reached.context == 2 && seen[k].reached.at == RARE;
 		assert_true(rare);
 		sim_close(&search);

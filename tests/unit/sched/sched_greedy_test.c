@@ -18,8 +18,8 @@ static void test_the_table_has_what_was_added(void **state)
 	struct iroot r = { 0 };
 
 	(void)state;
-	assert_int_equal(greedy_places(0), 16);
-	assert_int_equal(greedy_places(400), PLACES);
+	assert_int_equal(greedy_slots(0), 16);
+	assert_int_equal(greedy_slots(400), PLACES);
 	assert_false(greedy_has(NULL, 0, 1));
 	for (unsigned i = 0; i < 400; i++) {
 		const struct iroot_shape *s;
@@ -81,7 +81,7 @@ static struct iroot_event at(const struct sim_program *p, unsigned thread, unsig
 {
 	const struct sched_event *e = &p->thread[thread].event[n];
 
-	return (struct iroot_event){ e->site, match_access(e) };
+	return (struct iroot_event){ e->site, iroot_access_of(e) };
 }
 
 /* The two stand before both events at once: it has to let the right one go first. */

@@ -13,7 +13,7 @@ static const char bank[] =
 
 struct fixture {
 	struct schedule schedule;
-	struct refit *r;
+	struct remap *r;
 	uint64_t index[4];	/* of each thread: 0.1 is 1 */
 };
 
@@ -24,23 +24,23 @@ static void begin(struct fixture *f, const char *text)
 	*f = (struct fixture){ .r = NULL };
 	if (schedule_parse(&f->schedule, text, strlen(text), "file", &err) < 0)
 		fail_msg("%s", err.text);
-	f->r = refit_new(&f->schedule);
+	f->r = remap_new(&f->schedule);
 	assert_non_null(f->r);
 }
 
 static void end(struct fixture *f)
 {
-	refit_free(f->r);
+	remap_free(f->r);
 	schedule_free(&f->schedule);
 }
 
 static void see(struct fixture *f, uint32_t thread, const char *function, unsigned line, unsigned kind,
-		const char *object, uint64_t pc, uint64_t nth, const struct refit_lock *lock)
+		const char *object, uint64_t pc, uint64_t nth, const struct remap_lock *lock)
 {
 	char name[] = "0.0";
 
 	name[2] = (char)('0' + thread);
-	refit_see(f->r, &(struct refit_seen){
+	remap_observe(f->r, &(struct remap_observed){
 		.thread = name, .id = thread + 10, .kind = (uint16_t)kind, .line = line,
 		.index = f->index[thread]++, .pc = pc, .nth = nth, .function = function, .file = "b.c",
 		.object = object, .locks = lock, .lock_count = lock != NULL,
@@ -50,7 +50,7 @@ static void see(struct fixture *f, uint32_t thread, const char *function, unsign
 /* get() and set() of the bank, each under the lock; lines and addresses are others. */
 static void deposit(struct fixture *f, uint32_t thread, uint64_t nth)
 {
-	struct refit_lock lock = { .nth = nth, .addr = 1, .kind = TRACE_MUTEX_LOCK, .object = "m" };
+	struct remap_lock lock = { .nth = nth, .addr = 1, .kind = TRACE_MUTEX_LOCK, .object = "m" };
 
 	lock.index = f->index[thread];
 	lock.pc = 0x100;
@@ -77,11 +77,11 @@ static void is_name(const struct sched_name *name, const char *path, uint64_t si
 	assert_int_equal(name->nth, nth);
 }
 
-static size_t seen_fits(const struct fixture *f)
+static size_t observed_mappings(const struct fixture *f)
 {
 	size_t count = 0;
 
-	while (count < f->r->fit_count && !f->r->fits[count].imagined)
+	while (count < f->r->fit_count && !f->r->mappings[count].extrapolated)
 		count++;
 	return count;
 }
@@ -96,10 +96,10 @@ static void test_shifted(void **state)
 	for (uint32_t t = 1; t <= 2; t++)
 		for (uint64_t n = 1; n <= 3; n++)
 			deposit(&f, t, n);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 2);
-	assert_int_equal(f.r->fits[0].level, REFIT_SAME);
-	lead = f.r->fits[0].lead;
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 2);
+	assert_int_equal(f.r->mappings[0].level, REMAP_SAME);
+	lead = f.r->mappings[0].lead;
 	assert_string_equal(lead_class(lead), "atomicity");
 	assert_int_equal(lead->c.pattern, PATTERN_RWW);
 	/* Who has to wait does so before the lock. */
@@ -108,7 +108,7 @@ static void test_shifted(void **state)
 	is_name(&lead->order[1].first, "0.2", 0x201, 2);
 	is_name(&lead->order[1].second, "0.1", 0x200, 3);
 	/* … or at the event itself. */
-	lead = f.r->fits[1].lead;
+	lead = f.r->mappings[1].lead;
 	is_name(&lead->order[0].second, "0.2", 0x201, 2);
 	is_name(&lead->order[1].second, "0.1", 0x201, 3);
 	/* A second trace with the same adds nothing. */
@@ -116,8 +116,8 @@ static void test_shifted(void **state)
 	for (uint32_t t = 1; t <= 2; t++)
 		for (uint64_t n = 1; n <= 3; n++)
 			deposit(&f, t, n);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 2);
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 2);
 	end(&f);
 }
 
@@ -131,11 +131,11 @@ static void test_renamed(void **state)
 	for (uint32_t t = 2; t <= 3; t++)
 		for (uint64_t n = 1; n <= 3; n++)
 			deposit(&f, t, n);
-	refit_end_trace(f.r);
-	assert_true(seen_fits(&f) >= 2);
-	assert_int_equal(f.r->fits[0].level, REFIT_RENAMED);
-	for (size_t i = 0; i < seen_fits(&f); i++) {
-		const struct sched_order *o = f.r->fits[i].lead->order;
+	remap_end_trace(f.r);
+	assert_true(observed_mappings(&f) >= 2);
+	assert_int_equal(f.r->mappings[0].level, REFIT_RENAMED);
+	for (size_t i = 0; i < observed_mappings(&f); i++) {
+		const struct sched_order *o = f.r->mappings[i].lead->order;
 
 		assert_true(o[0].first.thread == o[1].second.thread);
 		assert_true(o[0].second.thread == o[1].first.thread);
@@ -144,7 +144,7 @@ static void test_renamed(void **state)
 	end(&f);
 }
 
-/* One of two became add(): its accesses are the same elsewhere. */
+/* One of two became add(): its accesses are the same in another function. */
 static void test_moved(void **state)
 {
 	struct fixture f;
@@ -158,9 +158,9 @@ static void test_moved(void **state)
 		see(&f, 1, "add", 5, TRACE_READ, "balance", 0x301, n, NULL);
 		see(&f, 1, "add", 5, TRACE_WRITE, "balance", 0x302, n, NULL);
 	}
-	refit_end_trace(f.r);
-	assert_true(seen_fits(&f) >= 1);
-	assert_int_equal(f.r->fits[0].level, REFIT_MOVED);
+	remap_end_trace(f.r);
+	assert_true(observed_mappings(&f) >= 1);
+	assert_int_equal(f.r->mappings[0].level, REFIT_MOVED);
 	refit_missing(f.r, &text);
 	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 does it no more"));
 	buf_free(&text);
@@ -175,7 +175,7 @@ static void test_gone(void **state)
 	(void)state;
 	begin(&f, bank);
 	see(&f, 1, "get", 22, TRACE_READ, "sum", 0x101, 1, NULL);
-	refit_end_trace(f.r);
+	remap_end_trace(f.r);
 	assert_int_equal(f.r->fit_count, 0);
 	refit_missing(f.r, &text);
 	assert_string_equal(buf_string(&text),
@@ -185,7 +185,7 @@ static void test_gone(void **state)
 	end(&f);
 }
 
-/* What the goals put first cannot come later in its own thread, unless other rounds are imagined. */
+/* Within a thread, program order must agree with the goals, unless iterations are extrapolated. */
 static void test_program_order(void **state)
 {
 	struct fixture f;
@@ -195,10 +195,10 @@ static void test_program_order(void **state)
 	see(&f, 1, "set", 30, TRACE_WRITE, "balance", 0x201, 3, NULL);
 	see(&f, 1, "get", 22, TRACE_READ, "balance", 0x101, 3, NULL);
 	see(&f, 2, "set", 30, TRACE_WRITE, "balance", 0x201, 2, NULL);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 0);
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 0);
 	assert_true(f.r->fit_count > 0);
-	is_name(&f.r->fits[0].lead->order[0].first, "0.1", 0x101, 3);
+	is_name(&f.r->mappings[0].lead->order[0].first, "0.1", 0x101, 3);
 	end(&f);
 }
 
@@ -216,10 +216,10 @@ static void test_objects(void **state)
 	see(&f, 2, "move", 9, TRACE_MUTEX_TIMEDLOCK, "left", 0x10, 2, NULL);
 	see(&f, 1, "move.part.0", 9, TRACE_MUTEX_LOCK, "left", 0x11, 1, NULL);
 	see(&f, 1, "move", 9, TRACE_MUTEX_UNLOCK, "left", 0x12, 1, NULL);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 1);
-	is_name(&f.r->fits[0].lead->order[0].first, "0.2", 0x10, 2);
-	is_name(&f.r->fits[0].lead->order[0].second, "0.1", 0x11, 1);
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 1);
+	is_name(&f.r->mappings[0].lead->order[0].first, "0.2", 0x10, 2);
+	is_name(&f.r->mappings[0].lead->order[0].second, "0.1", 0x11, 1);
 	end(&f);
 }
 
@@ -242,9 +242,9 @@ static void test_parts(void **state)
 			see(&f, 1, "use", 20, TRACE_READ, "heap@h.c:5#1+8", 0x20, 1, NULL);
 		see(&f, 2, "reset", 44, TRACE_WRITE, "heap@h.c:5#1+8", 0x44, 1, NULL);
 		see(&f, 2, "reset", 45, TRACE_WRITE, "heap@h.c:5#1", 0x45, 1, NULL);
-		refit_end_trace(f.r);
-		assert_int_equal(seen_fits(&f), 1);
-		is_name(&f.r->fits[0].lead->order[0].second, "0.1", run == 0 ? 0x16 : 0x20, 1);
+		remap_end_trace(f.r);
+		assert_int_equal(observed_mappings(&f), 1);
+		is_name(&f.r->mappings[0].lead->order[0].second, "0.1", run == 0 ? 0x16 : 0x20, 1);
 	}
 	end(&f);
 }
@@ -254,46 +254,46 @@ static void test_too_much(void **state)
 	struct schedule s = { 0 };
 
 	(void)state;
-	assert_null(refit_new(&s));
+	assert_null(remap_new(&s));
 	s.goal_count = CANDIDATE_EVENTS + 1;
-	assert_null(refit_new(&s));
+	assert_null(remap_new(&s));
 }
 
 static void test_same_object(void **state)
 {
 	(void)state;
-	assert_int_equal(refit_same_object("balance", "balance"), 0);
-	assert_int_equal(refit_same_object("balance", "balances"), -1);
-	assert_int_equal(refit_same_object("balance+8", "balance+8"), 0);
-	assert_int_equal(refit_same_object("balance", "balance+8"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("queue.head", "queue.head"), 0);
-	assert_int_equal(refit_same_object("queue.head", "queue.tail"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("queue+8", "queue.head"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("slots[3].len", "slots[2].len"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("queue", "queues.head"), -1);
-	assert_int_equal(refit_same_object("calls.0", "calls.1"), -1);
-	assert_int_equal(refit_same_object("freed heap@q.c:3#1+8", "heap@q.c:3#1+8"), 0);
-	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@r.c:9#1+8"), 1);
-	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@q.c:9#2+8"), 5);
-	assert_int_equal(refit_same_object("heap@q.c:3#1", "heap@q.c:3#1+8"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("heap@q.c:3#1", "mmap@q.c:3#1"), -1);
-	assert_int_equal(refit_same_object("stack of 0.1", "ended stack of 0.2"), 2);
-	assert_int_equal(refit_same_object("0x10", "0x20"), 2);
+	assert_int_equal(remap_same_object("balance", "balance"), 0);
+	assert_int_equal(remap_same_object("balance", "balances"), -1);
+	assert_int_equal(remap_same_object("balance+8", "balance+8"), 0);
+	assert_int_equal(remap_same_object("balance", "balance+8"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("queue.head", "queue.head"), 0);
+	assert_int_equal(remap_same_object("queue.head", "queue.tail"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("queue+8", "queue.head"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("slots[3].len", "slots[2].len"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("queue", "queues.head"), -1);
+	assert_int_equal(remap_same_object("calls.0", "calls.1"), -1);
+	assert_int_equal(remap_same_object("freed heap@q.c:3#1+8", "heap@q.c:3#1+8"), 0);
+	assert_int_equal(remap_same_object("heap@q.c:3#1+8", "heap@r.c:9#1+8"), 1);
+	assert_int_equal(remap_same_object("heap@q.c:3#1+8", "heap@q.c:9#2+8"), 5);
+	assert_int_equal(remap_same_object("heap@q.c:3#1", "heap@q.c:3#1+8"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("heap@q.c:3#1", "mmap@q.c:3#1"), -1);
+	assert_int_equal(remap_same_object("stack of 0.1", "ended stack of 0.2"), 2);
+	assert_int_equal(remap_same_object("0x10", "0x20"), 2);
 }
 
 static void test_same_kind(void **state)
 {
 	(void)state;
-	assert_true(refit_same_kind(TRACE_READ, TRACE_ATOMIC_LOAD));
-	assert_true(refit_same_kind(TRACE_READ, TRACE_ATOMIC_ADD));
-	assert_true(refit_same_kind(TRACE_ATOMIC_ADD, TRACE_WRITE));
-	assert_false(refit_same_kind(TRACE_READ, TRACE_WRITE));
-	assert_true(refit_same_kind(TRACE_MUTEX_LOCK, TRACE_SPIN_LOCK));
-	assert_false(refit_same_kind(TRACE_MUTEX_LOCK, TRACE_MUTEX_UNLOCK));
-	assert_true(refit_same_kind(TRACE_FREE, TRACE_FREE));
-	assert_false(refit_same_kind(TRACE_FREE, TRACE_MALLOC));
-	assert_true(refit_same_kind(-1, TRACE_FREE));
-	assert_false(refit_same_kind(-1, TRACE_FUNC_ENTRY));
+	assert_true(remap_same_kind(TRACE_READ, TRACE_ATOMIC_LOAD));
+	assert_true(remap_same_kind(TRACE_READ, TRACE_ATOMIC_ADD));
+	assert_true(remap_same_kind(TRACE_ATOMIC_ADD, TRACE_WRITE));
+	assert_false(remap_same_kind(TRACE_READ, TRACE_WRITE));
+	assert_true(remap_same_kind(TRACE_MUTEX_LOCK, TRACE_SPIN_LOCK));
+	assert_false(remap_same_kind(TRACE_MUTEX_LOCK, TRACE_MUTEX_UNLOCK));
+	assert_true(remap_same_kind(TRACE_FREE, TRACE_FREE));
+	assert_false(remap_same_kind(TRACE_FREE, TRACE_MALLOC));
+	assert_true(remap_same_kind(-1, TRACE_FREE));
+	assert_false(remap_same_kind(-1, TRACE_FUNC_ENTRY));
 }
 
 int main(void)
