@@ -1,39 +1,45 @@
 /*
- * Active: brings about one interleaving root (iroot.h), as Maple's active scheduler does (Yu,
- * Narayanasamy, Pereira, Pokam, OOPSLA 2012). Threads have strict priorities, which in runs 0 and 1
- * are opposite to each other. Its events are brought about one after the other, in one of the event_orders
- * that the idiom allows:
+ * Active: brings about one interleaving root (abi/iroot.h), like the active scheduler of Maple (Yu,
+ * Narayanasamy, Pereira, Pokam, OOPSLA 2012). Threads have strict priorities; those of run 1 are
+ * the reverse of those of run 0. The events of the root are brought about one after the other, in
+ * one of the orders that its idiom allows:
  *
- *  - Before the first: who comes to the first event of either part is held, until two threads stand
- *    before both, at the same memory. Then they go, in the order wanted.
- *  - From then on ("watch mode") who has done its part await_partner behind, who is to come next goes first, and
- *    who else is about to touch memory that must not be touched is held.
- *  - If all who can run are held, one is let go: best one whose event is next (the other part may
- *    come yet, as when it waits for a lock), then one that does no harm, else any.
+ *  - Before the first event: a thread that stands before the first event of either part is held,
+ *    until two threads stand before both, at the same memory. Then they go on in the wanted order.
+ *  - After it ("watch mode"): the thread of the next event goes first, and the thread of the other
+ *    part is held. Any other thread is held before it touches memory of an open dependency.
+ *  - If all threads that can run are held, one is let go. Preferred is a thread that stands before
+ *    the next event (the other part may still follow, for example if it waits for a lock), then
+ *    one that does not disturb the attempt, then any.
  *
- * Who can run is known, so that nothing is given up for lack of time, and several candidates are held
- * at a time instead of a coin thrown for each. Where the paper has no remedy:
+ * Unlike in the paper, the runtime knows which threads can run, so that no attempt is given up by a
+ * time-out. All threads before the first event are held, where the paper tosses a coin for each.
+ * Four difficulties that the paper leaves open:
  *
- *  - preconditions: if both parts are known from another run, its turns are followed up to shortly
- *    before the first of them;
- *  - late occurrences: … and then these times are meant, not the first ones, and times of the same calls
- *    (where one function is called from many places, those of each are kept);
- *  - locks around both events: … and each thread is held where it has no lock yet;
- *  - synchronisation of the program's own: who writes what somebody spin_object on is not held.
+ *  - Preconditions: if the plan names the threads and visits of both parts (struct sched_wanted),
+ *    the turns of the run that had these visits are followed until shortly before the first.
+ *  - Late occurrences: the visits named in the plan are meant, not the first ones. They are visits
+ *    with the same call stack, which matters for functions that are called from many places.
+ *  - Locks around both events: each thread is held at a point where it holds no lock yet.
+ *  - Synchronisation by flags: a thread that writes what another one spins on is not held.
  *
- * Whether it was exposed is not this machine's to say, but match.h's. Afterwards the run is a
- * random walk. Every step is last_pick for until then.
+ * Whether the root was exposed is decided by iroot_match.h. Afterwards the run is a random walk.
+ * Until then pick() grants one step at a time.
  */
 #include "sched/active_internal.h"
 
-#define SPIN_ROUNDS 2u			/* rounds of spinning that tell that it waits for who is held */
-#define EXEMPT_STEPS 64u		/* steps in which who was let go for that may do it */
+/* sched_point.idle of a running thread that spins until a held thread does something. */
+#define SPIN_ROUNDS 2u
+#define EXEMPT_STEPS 64u		/* steps in which the held thread may do it */
 
-/* Those of 5 begin with A and C, by either, and end with B and D; 6 may do one thread's first. */
+/*
+ * The orders of events that idioms allow. In idiom 5, A and C come before B and D. In idiom 6, C
+ * comes before or after B.
+ */
 static const uint8_t event_orders[][IROOT_EVENTS] = {
-	{ 0, 1, 2, 3 },
-	{ 0, 2, 3, 1 }, { 2, 0, 1, 3 }, { 0, 2, 1, 3 }, { 2, 0, 3, 1 },	/* 5 */
-	{ 0, 1, 2, 3 }, { 0, 2, 1, 3 },					/* 6 */
+	{ 0, 1, 2, 3 },							/* idioms 1 to 4 */
+	{ 0, 2, 3, 1 }, { 2, 0, 1, 3 }, { 0, 2, 1, 3 }, { 2, 0, 3, 1 },	/* idiom 5 */
+	{ 0, 1, 2, 3 }, { 0, 2, 1, 3 },					/* idiom 6 */
 };
 
 static void active_init(void *state, const struct sched_params *params)
@@ -86,7 +92,7 @@ static void active_begin(void *state, const struct sched_run *run)
 	active_reset(a);
 }
 
-/* In run 0 who was created first, in run 1 who was created last, then by chance. */
+/* Priority: in run 0 the thread created first goes first, in run 1 the last, later by chance. */
 static uint64_t rank_of(struct active *a, uint32_t thread)
 {
 	struct active_thread *l = &a->thread_state[thread];
@@ -101,7 +107,7 @@ static uint64_t rank_of(struct active *a, uint32_t thread)
 	return l->rank;
 }
 
-/* Somebody waits in circles for what this does. */
+/* True if the pending event of the thread writes what another thread spins on. */
 static bool is_awaited(const struct active *a, const struct sched_point *point, uint32_t thread)
 {
 	const struct sched_event *e = &point->pending[thread];
@@ -120,14 +126,14 @@ static uint64_t context_of(const struct sched_point *point, uint32_t thread)
 	return point->context ? point->context(thread) : 0;
 }
 
-/* Does a thread stand before this event, at the time that is meant? */
+/* True if a thread stands before this event of the root, at a visit that is meant. */
 static bool stands_before(const struct active *a, const struct sched_point *point, uint32_t thread, uint32_t event)
 {
 	return active_is_at(a, event, &point->pending[thread]) &&
 	       active_is_due(a, thread, point->name[thread], a->has_parts ? context_of(point, thread) : 0, event);
 }
 
-/* Two threads that stand before the first events of both parts, at once. */
+/* Finds two threads that stand before the first events of both parts: sets `part_thread`. */
 static bool find_meeting(struct active *a, const struct sched_point *point)
 {
 	uint32_t first = a->order[0], part = active_part(a, first);
@@ -155,7 +161,10 @@ static bool find_meeting(struct active *a, const struct sched_point *point)
 	return found > 0;
 }
 
-/* Is a part of the has_parts, before its first event, at a place where it is to wait for the other one? */
+/*
+ * True if the plan names this thread for a part, and it has to wait for the thread of the other
+ * part between the point where it holds no lock and its first event.
+ */
 static bool waits_at_rendezvous(const struct active *a, const struct sched_point *point, uint32_t thread)
 {
 	uint32_t lead = active_part(a, a->order[0]);
@@ -170,17 +179,20 @@ static bool waits_at_rendezvous(const struct active *a, const struct sched_point
 			if (point->name[u] == o->thread) {
 				uint64_t own = a->thread_state[u].own;
 
-				/* First both have no lock, then the first comes to its event. */
+				/*
+				 * Both come to their points without a lock, then the leading one
+				 * goes on to its event, then the other one.
+				 */
 				return part == lead ? own < o->unlocked : own < o->at;
 			}
-		return true;	/* it is not there yet */
+		return true;	/* the other thread does not exist yet */
 	}
 	return false;
 }
 
 /*
- * Who stands before the next event await_partner there for a while if another has to follow at once
- * and is not there yet.
+ * True if the thread before the next event waits there, because that event begins a dependency
+ * that another thread has to end at once, and this thread does not stand before its event yet.
  */
 static bool await_partner(const struct active *a, const struct sched_point *point)
 {
@@ -220,7 +232,7 @@ static bool is_held(const struct active *a, const struct sched_point *point, uin
 	return a->part_thread[!active_part(a, a->order[a->next])] == thread && !a->await_partner;
 }
 
-/* How gladly a thread is let go that is held. */
+/* Preference for letting a held thread go, 0 to 4: the higher, the less it harms the attempt. */
 static unsigned release_preference(const struct active *a, const struct sched_point *point, uint32_t thread)
 {
 	const struct sched_event *e = &point->pending[thread];
@@ -230,13 +242,13 @@ static unsigned release_preference(const struct active *a, const struct sched_po
 	if (!a->next && stands_before(a, point, thread, a->order[0]))
 		return 2;
 	if (active_disturbs(a, thread, e))
-		return active_is_at(a, a->order[0], e);	/* which begins anew */
+		return active_is_at(a, a->order[0], e);	/* 1: a new attempt begins there */
 	if (!a->next && active_is_at(a, active_first(a->wanted.iroot.idiom, !active_part(a, a->order[0])), e))
-		return a->has_parts ? 0 : 2;	/* else a coin decides */
+		return a->has_parts ? 0 : 2;	/* 2: chance decides between both parts */
 	return 3;
 }
 
-/* One of those that are held; NO_THREAD: none is. */
+/* The held thread that is best let go; NO_THREAD: none is held. */
 static uint32_t best_to_release(struct active *a, const struct sched_point *point)
 {
 	uint32_t found = NO_THREAD;
@@ -258,7 +270,7 @@ static uint32_t best_to_release(struct active *a, const struct sched_point *poin
 	return found;
 }
 
-/* All who are not held spin: one who is may do a little more than a step. */
+/* All threads that are not held spin: exempts a held one for EXEMPT_STEPS, and returns it. */
 static uint32_t exempt_held(struct active *a, const struct sched_point *point, uint32_t spinner)
 {
 	a->exempt = best_to_release(a, point);
@@ -268,7 +280,7 @@ static uint32_t exempt_held(struct active *a, const struct sched_point *point, u
 	return a->exempt;
 }
 
-/* Who spin_object goes behind all others. */
+/* Gives the running thread, which spins, a rank below all others. */
 static void note_spin(struct active *a, const struct sched_point *point)
 {
 	struct active_thread *l = &a->thread_state[point->running];
@@ -304,7 +316,7 @@ static uint64_t priority_of(struct active *a, const struct sched_point *point, u
 	return a->has_parts && point->name[thread] == a->wanted.part[!part].thread ? UINT64_MAX - 1 : rank;
 }
 
-/* Any of those who are not held and do not spin; NO_THREAD: there is none. */
+/* A uniform choice among the threads that are not held and do not spin; NO_THREAD: none. */
 static uint32_t pick_random_unheld(struct active *a, const struct sched_point *point)
 {
 	uint32_t found = NO_THREAD;
@@ -319,7 +331,7 @@ static uint32_t pick_random_unheld(struct active *a, const struct sched_point *p
 	return found;
 }
 
-/* The most urgent of those who are not held. */
+/* Chooses the thread of highest priority that is not held, unless an event of the root is due. */
 static uint32_t pick_unheld(struct active *a, const struct sched_point *point)
 {
 	uint32_t best = NO_THREAD;
@@ -348,11 +360,11 @@ static uint32_t pick_unheld(struct active *a, const struct sched_point *point)
 	}
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
-		uint64_t preference = priority_of(a, point, thread);
+		uint64_t priority = priority_of(a, point, thread);
 
-		if (!is_held(a, point, thread) && (best == NO_THREAD || preference > most)) {
+		if (!is_held(a, point, thread) && (best == NO_THREAD || priority > most)) {
 			best = thread;
-			most = preference;
+			most = priority;
 		}
 	}
 	if (best == NO_THREAD)
@@ -362,7 +374,7 @@ static uint32_t pick_unheld(struct active *a, const struct sched_point *point)
 	return best;
 }
 
-/* The thread whose turn it is by the plan; false: on without it. */
+/* Chooses the thread of the plan's current turn. False: the run no longer follows the turns. */
 static bool follow_guide(struct active *a, const struct sched_point *point, struct sched_choice *out)
 {
 	uint64_t turn;
@@ -379,7 +391,7 @@ static bool follow_guide(struct active *a, const struct sched_point *point, stru
 	return false;
 }
 
-/* Nothing is left to do: a random walk, which may show something else. */
+/* Continues with a random walk, which may expose other roots. */
 static void pick_afterwards(struct active *a, const struct sched_point *point, struct sched_choice *out)
 {
 	exact_end(&a->guide);
@@ -392,7 +404,7 @@ static void pick_afterwards(struct active *a, const struct sched_point *point, s
 	out->steps = pick_steps(point, a->until);
 }
 
-/* To wait for a condition is to give back the lock, if that is what is wanted there. */
+/* Replaces waits on a condition by the release that they contain, where the root wants that. */
 static void waits_as_releases(struct active *a, struct sched_point *point)
 {
 	for (size_t t = 0; t < point->threads; t++) {

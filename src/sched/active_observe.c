@@ -1,3 +1,7 @@
+/*
+ * Keeps track of what the steps of a run by the strategy `active` did: progress of the attempt,
+ * visits to the events of the root, locks held.
+ */
 #include "sched/active_internal.h"
 
 uint32_t active_ways(uint64_t idiom)
@@ -21,7 +25,7 @@ void active_result(const void *state, struct active_result *out)
 	out->exposed = a->match.exposed;
 	if (!a->any || a->last_pick == SCHED_NO_LIMIT || out->exposed)
 		return;
-	/* Nobody asks after the last step of a run, but it was taken: perhaps it crashed. */
+	/* No pick() follows the last step of a run, so that step is counted here: it may have crashed. */
 	e.own = a->thread_state[a->chosen].own;
 	out->exposed = iroot_match_event(&last, &e, a->event.site, iroot_access_of(&a->event));
 }
@@ -52,7 +56,7 @@ bool active_disturbs(const struct active *a, uint32_t thread, const struct sched
 	for (unsigned v = 0; v < 2; v++)
 		if (a->variable[v].in_dependency && touches(&a->variable[v], e))
 			return true;
-	/* Of 3, one thread leaves the variable alone in between, but for the other. */
+	/* In idiom 3 the thread of A and D must not access the variable in between. */
 	return a->wanted.iroot.idiom == 3 && a->part_thread[0] == thread && touches(&a->variable[0], e);
 }
 
@@ -66,8 +70,11 @@ static uint32_t count_context(const struct active_visit *seen, uint64_t context)
 }
 
 /*
- * Who gives way: one of those whose calls are there most often, if they are more than these by two; else by chance, unless it is
- * rarer. ACTIVE_VISITS: nobody.
+ * Index of the kept visit that a new one replaces; ACTIVE_VISITS: the new one is not kept.
+ *
+ * If some call stack has at least 2 more kept visits than the new one's, the choice is among those
+ * of the most frequent call stack. Otherwise any visit, kept or not, is drawn; if its call stack
+ * is rarer than the new one's, it stays.
  */
 static uint64_t choose_victim(struct active *a, uint32_t event)
 {
@@ -91,8 +98,8 @@ static uint64_t choose_victim(struct active *a, uint32_t event)
 }
 
 /*
- * A fair choice of those to keep, as they come (Vitter's algorithm R); but of all calls that led there about as
- * many.
+ * Keeps a sample of the visits to an event: reservoir sampling (Vitter's algorithm R), but with
+ * about as many visits for each call stack.
  */
 static void note_visit(struct active *a, uint32_t event)
 {
@@ -108,7 +115,7 @@ static void note_visit(struct active *a, uint32_t event)
 			a->event.size, a->last_pick, l->unlocked_step };
 }
 
-/* Locks held, as far as its steps tell. */
+/* Counts the locks that a thread holds. */
 static void note_locks(struct active_thread *l, const struct sched_event *e)
 {
 	if (e->op == SCHED_OP_ACQUIRE) {
@@ -148,10 +155,10 @@ static void advance(struct active *a, const struct sched_event *e)
 	if (a->next > a->result.furthest)
 		a->result.furthest = a->next;
 	if (a->next == active_shape(a)->events)
-		active_reset(a);	/* and still not exposed: once more */
+		active_reset(a);	/* iroot_match.h decides if it is exposed; if not, try again */
 }
 
-/* The attempt cannot succeed any more. */
+/* True if the current attempt cannot succeed any more. */
 static bool has_failed(const struct active *a, const struct sched_event *e)
 {
 	for (unsigned part = 0; part < 2; part++)

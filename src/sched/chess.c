@@ -1,25 +1,24 @@
 /*
- * Systematic search: one run after the other, none twice, until all are made
- * (CHESS: Musuvathi, Qadeer, PLDI 2007; Musuvathi et al., OSDI 2008). First all
- * runs without a preemption, then those with up to 1, … up to `depth`; with
- * SCHED_MAX_DEPTH there is one round without a bound.
+ * Systematic search: makes all runs of a program one after the other, none of them twice (CHESS:
+ * Musuvathi, Qadeer, PLDI 2007; Musuvathi et al., OSDI 2008). First come all runs without a
+ * preemption, then all with at most 1, and so on up to `depth`. With depth SCHED_MAX_DEPTH there is
+ * a single round without a bound.
  *
- * The stack of choices made (frames) outlives a run. A run follows it, then goes
- * on without preemption and adds a frame for every step; after it, the deepest
- * frame with a choice not tried yet is turned to that and the next run begins.
+ * Depth-first search: the stack of choices (frames) outlives a run. A run repeats the choices on
+ * the stack, then goes on without preemption and pushes a frame for every step. After it, the
+ * deepest frame with an untried alternative is set to that alternative, and the next run begins.
  *
- * Sleep sets (Godefroid, 1996) keep a choice that was tried from being made again
- * later, when nothing in between depends on it. Without a bound, what is to be
- * tried is found by dynamic partial order reduction: only where two events of the
- * run could be swapped and somebody would notice (source sets of Abdulla, Aronis,
- * Jonsson, Sagonas, POPL 2014, which go together with sleep sets). That does not
- * hold under a bound (Coons, Musuvathi, McKinley, OOPSLA 2013), so there all threads
- * are tried at every start of a next_alternative and before every event that another thread
- * may conflict with; and a choice sleeps only if the bound cut off nothing below it.
+ * Sleep sets (Godefroid, 1996) prevent that a choice already tried is made again later although
+ * nothing in between depends on it. Without a bound, dynamic partial order reduction finds the
+ * alternatives: only where two dependent events of the run could be swapped (source sets: Abdulla,
+ * Aronis, Jonsson, Sagonas, POPL 2014; they combine with sleep sets). This is not sound under a
+ * bound (Coons, Musuvathi, McKinley, OOPSLA 2013). With a bound, all threads are therefore tried at
+ * the start of every turn and before every event that may conflict with another thread's; and a
+ * choice joins a sleep set only if the bound cut off nothing below it.
  *
- * Fairness (Musuvathi, Qadeer, PLDI 2008): a thread that yields for the second
- * time lets those run first that could have run ran_since_yield the first time but did
- * not. Leaving a thread that yields is no preemption.
+ * Fairness (Musuvathi, Qadeer, PLDI 2008): when a thread yields for the second time, the threads go
+ * first that could have run since the first time but did not. Leaving a thread that yields is no
+ * preemption.
  */
 #include "sched/chess.h"
 #include "sched/chess_race.h"
@@ -30,7 +29,7 @@ static uint32_t lowest(uint64_t set)
 	return (uint32_t)__builtin_ctzll(set);
 }
 
-/* The first of `set` after `thread`, round and round. */
+/* The next higher number in `set` than `thread`, or the lowest. */
 static uint32_t next_of(uint64_t set, uint32_t thread)
 {
 	uint64_t above = thread < 63 ? set & ~0ull << (thread + 1) : 0;
@@ -76,7 +75,7 @@ static void chess_begin(void *state, const struct sched_run *run)
 	}
 }
 
-/* The threads of `runnable` that fairness lets run: all but those that owe one of them. */
+/* The threads of `runnable` that do not have to yield to another of them. */
 static uint64_t fair_threads(struct chess *c, const struct sched_point *point, uint64_t runnable)
 {
 	uint64_t allowed = 0;
@@ -100,7 +99,10 @@ static void note_scheduled(struct chess *c, uint32_t thread)
 	}
 }
 
-/* What slept or was tried at the last step and does not depend on that step sleeps on. */
+/*
+ * The sleep set of this step: threads that slept at the last step, or were tried there, and whose
+ * pending event does not depend on that step.
+ */
 static uint64_t sleep_set(const struct chess *c, const struct sched_point *point, uint64_t runnable)
 {
 	const struct chess_frame *below = chess_step_before(c, c->at);
@@ -132,7 +134,7 @@ static struct chess_frame *push_frame(struct chess *c)
 	return f;
 }
 
-/* A step nobody has taken before; false: all that can run sleeps. */
+/* Pushes a frame for a new step. False: all threads that can run sleep, so the run is redundant. */
 static bool extend(struct chess *c, const struct sched_point *point, uint64_t runnable,
 		   uint64_t allowed)
 {
@@ -162,7 +164,7 @@ static void note_pending(struct chess *c, const struct sched_point *point)
 		c->pending[c->threads] = point->pending[c->threads];
 }
 
-/* Finds or makes the frame of this step; NULL: from here on nothing is branched. */
+/* Finds or makes the frame of this step. NULL: the run has no frames from here on. */
 static struct chess_frame *frame_of(struct chess *c, const struct sched_point *point)
 {
 	uint64_t runnable = 0, allowed;
@@ -200,7 +202,7 @@ static void chess_pick(void *state, const struct sched_point *point, struct sche
 	out->thread = pick_no_preemption(point);
 	out->steps = SCHED_NO_LIMIT;
 	if (c->past_frames || point->threads == 1)
-		return;		/* what a thread does alone comes before all else */
+		return;		/* the first thread alone has no alternatives */
 	f = frame_of(c, point);
 	if (!f) {
 		c->past_frames = true;
@@ -209,11 +211,12 @@ static void chess_pick(void *state, const struct sched_point *point, struct sche
 	out->thread = f->chosen;
 	out->steps = 1;
 	f->event = point->pending[f->chosen];
-	c->pending[f->chosen] = (struct sched_event){ .op = SCHED_OP_OTHER };	/* not known yet */
+	/* The thread's next event is not known yet. */
+	c->pending[f->chosen] = (struct sched_event){ .op = SCHED_OP_OTHER };
 	note_scheduled(c, f->chosen);
 }
 
-/* Such choices are frames too: all of them are to be tried. */
+/* A choice among things other than threads is a frame, too: all alternatives are to be tried. */
 static uint32_t chess_choose(void *state, uint32_t count)
 {
 	struct chess *c = state;
@@ -242,7 +245,7 @@ static uint32_t chess_choose(void *state, uint32_t count)
 	return 0;
 }
 
-/* The choice of the topmost frame has been tried with all that follows from it. */
+/* The present choice of the topmost frame, with all runs below it, has been tried. */
 static void finish_choice(struct chess_frame *f)
 {
 	f->done |= bit(f->chosen);
@@ -252,7 +255,7 @@ static void finish_choice(struct chess_frame *f)
 	f->cut_below = false;
 }
 
-/* Turns the topmost frame to something not tried; false: there is nothing. */
+/* Sets the topmost frame to an untried alternative. False: there is none. */
 static bool next_alternative(struct chess *c, struct chess_frame *f)
 {
 	uint64_t left;
@@ -270,7 +273,7 @@ static bool next_alternative(struct chess *c, struct chess_frame *f)
 	return false;
 }
 
-/* What the last thread to run blocked at has not been seen yet. */
+/* Notes the pending event of the thread that ran last: no pick() saw at what it blocked. */
 static void chess_stuck(void *state, const struct sched_point *point)
 {
 	struct chess *c = state;
@@ -287,7 +290,7 @@ static bool chess_end(void *state)
 
 	c->runs++;
 	if (c->at < c->count)
-		c->count = c->at;	/* it ended early */
+		c->count = c->at;	/* the run ended before the stack did */
 	chess_find_races(c);
 	while (c->count) {
 		struct chess_frame *f = &c->frames[c->count - 1];

@@ -1,17 +1,19 @@
 /*
- * Greedy: many interleaving roots (iroot.h) are wanted at once, each of which other runs let one expect.
+ * Greedy: looks for many interleaving roots (abi/iroot.h) at once, each of which earlier runs
+ * predicted.
  *
- *  - Whose next step completes one of them goes first; else who touches what another thread is about to
- *    touch, if that one's step then does.
- *  - When all but the last event of a root have come, the thread that lacks it is let run for a while, and
- *    nobody else touches the memory that it depends on.
- *  - All else is partial order sampling (pos.c).
+ *  - If the pending event of a thread completes a wanted root, this thread goes first. Next come
+ *    threads whose step would let the pending event of another thread complete one.
+ *  - When all but the last event of a root have happened, the root is attempted: the thread that
+ *    has to make the last event runs with priority for a number of steps, and no other thread may
+ *    touch the memory of the dependency that this event ends.
+ *  - Otherwise threads are chosen as in partial order sampling (pos.c).
  *
- * So a run takes what offers itself, where `active` brings about one root whatever it costs. A
- * step completes a root if it depends on the last access to its memory, and that dependency and one
- * that came about before between the same two threads are the root's. Only the last dependencies are
- * remembered, there is no window, long accesses count for their first 64 bytes: what it takes for a root need not be
- * one. What a run has exposed is for others to say (iroot_profile.h).
+ * The strategy takes opportunities as they come; `active` brings about one root at any cost. A step
+ * completes a root if it depends on the last access to its memory, and if the root consists of this
+ * dependency and a recent one between the same two threads. This is an approximation: only the last
+ * RECENT dependencies are known, the window IROOT_WINDOW is ignored, and of a long access only the
+ * first 64 bytes count. What a run has exposed is decided by coverage/fold/iroot_fold.h.
  */
 #include "sched/greedy.h"
 
@@ -20,14 +22,17 @@
 #include "sched/iroot_match.h"
 #include "sched/pick.h"
 
-#define GRANULES 512u		/* 4 bytes each, of memory whose last access is known */
-#define ACCESS_GRANULES 16u		/* of them that an access counts for, at highest */
-#define RECENT 32u		/* dependencies and accesses that are remembered */
-#define GREEDY_PERMILLE 900u		/* permille: chance to be greedy where one can be */
-#define LOOKAHEAD_THREADS 32u		/* threads; with more, nobody looks at what all others are about to do */
-#define WAIT_BITS 11u		/* steps for the last event of a root: below 2^0 … 2^10 */
+/* Entries of the direct-mapped table of last accesses; each stands for 4 aligned bytes. */
+#define GRANULES 512u
+#define ACCESS_GRANULES 16u	/* most granules of one access; the rest is ignored */
+#define RECENT 32u		/* number of dependencies and accesses that are remembered */
+/* Default chance to take an opportunity: some have to be left, or runs would be too alike. */
+#define GREEDY_PERMILLE 900u
+#define LOOKAHEAD_THREADS 32u	/* with more threads, other threads' pending events are ignored */
+#define WAIT_BITS 11u		/* an attempt lasts at most 2^k steps, k random below this */
 #define NO_THREAD SCHED_MAX_THREADS
 
+/* A step of the run that accesses memory or a lock; size 0: it accesses neither. */
 struct access {
 	struct iroot_event event;
 	uint64_t object, step;
@@ -40,24 +45,25 @@ struct dependency {
 };
 
 struct greedy {
-	const uint64_t *table;
-	uint64_t slots;
+	const uint64_t *table;			/* wanted roots: greedy.h */
+	uint64_t slots;				/* size of `table` */
 	uint64_t seed, rng;
-	uint32_t permille;
-	uint64_t last_pick;				/* step of the last question; SCHED_NO_LIMIT: counted */
-	uint32_t chosen;
-	struct sched_event event;		/* before which it stood */
-	uint64_t priority[SCHED_MAX_THREADS];	/* of the pending event; 0: not drawn yet */
-	/* What was partial: the next access of this thread to `source` completes a root. */
-	uint32_t awaited;			/* NO_THREAD: nothing was */
-	struct access source;
-	uint64_t until, attempt;
-	/* Rings: counts are of all ever. */
+	uint32_t permille;			/* chance to take an opportunity */
+	uint64_t last_pick;			/* step of the last pick(); SCHED_NO_LIMIT: none yet */
+	uint32_t chosen;			/* thread that it chose */
+	struct sched_event event;		/* pending event of that thread */
+	uint64_t priority[SCHED_MAX_THREADS];	/* of each pending event; 0: not drawn yet */
+	/* The current attempt. */
+	uint32_t awaited;			/* thread of the last event; NO_THREAD: no attempt */
+	struct access source;			/* first event of the dependency that it ends */
+	uint64_t until;				/* step at which the attempt is given up */
+	uint64_t attempt;			/* greedy_partial() of the root */
+	/* Ring buffers, and how many entries were ever written to each. */
 	uint32_t dependencies, accesses, tried_count;
 	struct dependency recent[RECENT];
 	struct access access[RECENT];
-	uint64_t tried[RECENT];			/* in vain: is not partial again in a run */
-	struct access last[GRANULES];		/* size 0: none */
+	uint64_t tried[RECENT];			/* greedy_partial() of attempts that were given up */
+	struct access last[GRANULES];		/* last access to each granule; size 0: none */
 };
 
 uint64_t greedy_slots(uint64_t count)
@@ -90,7 +96,7 @@ void greedy_add(uint64_t *table, uint64_t slots, const struct iroot *root)
 	put(table, slots, greedy_root(root->idiom, hash[0], hash[1]));
 	if (s->dependencies == 2)
 		put(table, slots, greedy_partial(root->idiom, hash[0], &root->event[s->dependency[1][0]]));
-	/* Either of its dependencies may be the first. */
+	/* In idiom 5 either dependency may end first. */
 	if (root->idiom == 5)
 		put(table, slots, greedy_partial(5, hash[1], &root->event[0]));
 }
@@ -120,7 +126,7 @@ static void greedy_begin(void *state, const struct sched_run *run)
 		g->last[i].size = 0;
 }
 
-/* --- what a step would complete --- */
+/* --- which roots a step completes --- */
 
 static struct access access_of(const struct sched_event *e, uint32_t thread, uint64_t step)
 {
@@ -134,7 +140,10 @@ static bool overlap(const struct access *a, const struct access *b)
 	return a->size && b->size && iroot_match_overlap(a->object, a->size, b->object, b->size);
 }
 
-/* The last access to the n-th 4 bytes of `a` that may be of the same memory; NULL: there are no more. */
+/*
+ * The table entry of the n-th granule of `a`, which may hold an access to another granule; NULL:
+ * `a` has no more granules.
+ */
 static struct access *last_of(struct greedy *g, const struct access *a, unsigned n)
 {
 	uint64_t granule = (a->object >> 2) + n;
@@ -158,7 +167,7 @@ static bool has(const struct greedy *g, uint64_t idiom, uint64_t first, uint64_t
 	return greedy_has(g->table, g->slots, greedy_root(idiom, first, second));
 }
 
-/* Is this dependency, after that one, a root that is wanted? */
+/* True if the dependencies `r` and then `d` are a wanted root. */
 static bool joins(const struct greedy *g, const struct dependency *r, const struct dependency *d)
 {
 	bool same = overlap(&r->to, &d->from);
@@ -193,7 +202,7 @@ static bool completes(const struct greedy *g, const struct access *from, const s
 	return false;
 }
 
-/* --- what has come of a root --- */
+/* --- attempts --- */
 
 static bool was_tried(const struct greedy *g, uint64_t partial)
 {
@@ -210,8 +219,8 @@ static void give_up(struct greedy *g)
 }
 
 /*
- * Have all but the last event of a root come, `then` being where its second dependency begins? Of several such
- * (*seen counts them) any is partial.
+ * Makes a root the current attempt if it is wanted, and lacks only the event that ends its second
+ * dependency, which `then` begins. Of several such roots one is drawn; *seen counts them.
  */
 static void consider(struct greedy *g, uint64_t idiom, const struct dependency *r, const struct access *then,
 		  uint64_t *seen)
@@ -225,7 +234,7 @@ static void consider(struct greedy *g, uint64_t idiom, const struct dependency *
 	g->attempt = partial;
 }
 
-/* `now` has come; `fresh` is the dependency that ends there, or NULL. */
+/* Looks for an attempt after the access `now`. `fresh`: the dependency that it ends, or NULL. */
 static void begin_attempt(struct greedy *g, const struct access *now, const struct dependency *fresh)
 {
 	uint32_t count = g->dependencies < RECENT ? g->dependencies : RECENT;
@@ -240,7 +249,7 @@ static void begin_attempt(struct greedy *g, const struct access *now, const stru
 		else if (now->thread == r->from.thread && !same)
 			consider(g, 6, r, now, &seen);
 	}
-	/* Of 5, the second dependency begins before the first one ends. */
+	/* In idiom 5 the second dependency begins before the first one ends. */
 	count = g->accesses < RECENT ? g->accesses : RECENT;
 	for (uint32_t i = 0; fresh && i < count; i++) {
 		const struct access *then = &g->access[i];
@@ -281,9 +290,9 @@ static void executed(struct greedy *g, const struct sched_point *point)
 		begin_attempt(g, &now, fresh);
 }
 
-/* --- who is next --- */
+/* --- choice of the next thread --- */
 
-/* How near the step of a thread comes to a root: 2 completes it, 1 lets another's next step do so. */
+/* 2: the thread's step completes a wanted root; 1: it lets a pending event of another do so. */
 static unsigned value_of_step(struct greedy *g, const struct sched_point *point, uint32_t thread)
 {
 	const struct access now = access_of(&point->pending[thread], thread, point->step);
@@ -303,7 +312,7 @@ static unsigned value_of_step(struct greedy *g, const struct sched_point *point,
 	return 0;
 }
 
-/* NO_THREAD: no step is better than another. */
+/* A thread whose step has the highest value; NO_THREAD: all have value 0. */
 static uint32_t best_of(struct greedy *g, const struct sched_point *point, bool leave)
 {
 	uint32_t best = NO_THREAD;
@@ -324,7 +333,10 @@ static uint32_t best_of(struct greedy *g, const struct sched_point *point, bool 
 	return best;
 }
 
-/* Who is to come to the last event, or somebody who does not spoil it; NO_THREAD: it cannot be had. */
+/*
+ * The thread that has to make the last event of the attempt, or one that does not touch the memory
+ * of its dependency; NO_THREAD: there is neither.
+ */
 static uint32_t pick_for_awaited(struct greedy *g, const struct sched_point *point, bool leave)
 {
 	uint32_t found = NO_THREAD;

@@ -54,7 +54,7 @@ static bool overlaps(const struct iroot_match_event *a, const struct iroot_match
 	return iroot_match_overlap(a->object, a->size, b->object, b->size);
 }
 
-/* Do all events, which are of two dependencies, play the parts that the idiom has? */
+/* True if the events of two dependencies have the threads, variables and window of the idiom. */
 static bool fits_idiom(const struct iroot_match *m, const struct iroot_match_event *const *event)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
@@ -70,7 +70,7 @@ static bool fits_idiom(const struct iroot_match *m, const struct iroot_match_eve
 		if (a->own >= b->own || b->own - a->own > IROOT_WINDOW)
 			return false;
 	}
-	/* Of 2 the dependencies themselves leave no room in between. */
+	/* In idiom 2 the dependencies themselves exclude accesses in between. */
 	return m->wanted.idiom != 3 || !event[0]->touched;
 }
 
@@ -84,7 +84,7 @@ static bool joins(const struct iroot_match *m, const struct iroot_match_dependen
 	event[s->dependency[0][1]] = &first->event[1];
 	if (m->wanted.idiom == 2 && (first->event[1].thread != second->event[0].thread ||
 				     first->event[1].own != second->event[0].own))
-		return false;	/* B is one event of both */
+		return false;	/* B must be one event, which both dependencies share */
 	event[s->dependency[1][0]] = &second->event[0];
 	event[s->dependency[1][1]] = &second->event[1];
 	return fits_idiom(m, event);
@@ -95,7 +95,7 @@ static uint32_t stored(uint32_t added)
 	return added < IROOT_MATCH_OPEN ? added : IROOT_MATCH_OPEN;
 }
 
-/* A dependency came about. */
+/* Records an instance of a dependency, and checks whether it completes the root. */
 static void add_dependency(struct iroot_match *m, uint32_t which, const struct iroot_match_event *from,
 		    const struct iroot_match_event *to)
 {
@@ -111,7 +111,7 @@ static void add_dependency(struct iroot_match *m, uint32_t which, const struct i
 	}
 }
 
-/* What is open at this place: it ends here, or its thread comes back to it. */
+/* Ends the sources at the object that `e` accesses; marks events whose thread touches it again. */
 static void add_access(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site, uint32_t access)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
