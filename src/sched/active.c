@@ -127,10 +127,12 @@ static uint64_t context_of(const struct sched_point *point, uint32_t thread)
 }
 
 /* True if a thread stands before this event of the root, at a visit that is meant. */
-static bool stands_before(const struct active *a, const struct sched_point *point, uint32_t thread, uint32_t event)
+static bool stands_before(const struct active *a, const struct sched_point *point, uint32_t thread,
+			  uint32_t event)
 {
 	return active_is_at(a, event, &point->pending[thread]) &&
-	       active_is_due(a, thread, point->name[thread], a->has_parts ? context_of(point, thread) : 0, event);
+	       active_is_due(a, thread, point->name[thread],
+			     a->has_parts ? context_of(point, thread) : 0, event);
 }
 
 /* Finds two threads that stand before the first events of both parts: sets `part_thread`. */
@@ -165,7 +167,8 @@ static bool find_meeting(struct active *a, const struct sched_point *point)
  * True if the plan names this thread for a part, and it has to wait for the thread of the other
  * part between the point where it holds no lock and its first event.
  */
-static bool waits_at_rendezvous(const struct active *a, const struct sched_point *point, uint32_t thread)
+static bool waits_at_rendezvous(const struct active *a, const struct sched_point *point,
+				uint32_t thread)
 {
 	uint32_t lead = active_part(a, a->order[0]);
 
@@ -221,7 +224,8 @@ static bool is_held(const struct active *a, const struct sched_point *point, uin
 		if (a->has_parts && waits_at_rendezvous(a, point, thread))
 			return true;
 		for (unsigned part = 0; part < 2; part++)
-			if (stands_before(a, point, thread, active_first(a->wanted.iroot.idiom, part)))
+			if (stands_before(a, point, thread,
+					  active_first(a->wanted.iroot.idiom, part)))
 				return true;
 		return false;
 	}
@@ -233,7 +237,8 @@ static bool is_held(const struct active *a, const struct sched_point *point, uin
 }
 
 /* Preference for letting a held thread go, 0 to 4: the higher, the less it harms the attempt. */
-static unsigned release_preference(const struct active *a, const struct sched_point *point, uint32_t thread)
+static unsigned release_preference(const struct active *a, const struct sched_point *point,
+				   uint32_t thread)
 {
 	const struct sched_event *e = &point->pending[thread];
 
@@ -243,7 +248,8 @@ static unsigned release_preference(const struct active *a, const struct sched_po
 		return 2;
 	if (active_disturbs(a, thread, e))
 		return active_is_at(a, a->order[0], e);	/* 1: a new attempt begins there */
-	if (!a->next && active_is_at(a, active_first(a->wanted.iroot.idiom, !active_part(a, a->order[0])), e))
+	if (!a->next &&
+	    active_is_at(a, active_first(a->wanted.iroot.idiom, !active_part(a, a->order[0])), e))
 		return a->has_parts ? 0 : 2;	/* 2: chance decides between both parts */
 	return 3;
 }
@@ -313,7 +319,9 @@ static uint64_t priority_of(struct active *a, const struct sched_point *point, u
 	part = active_part(a, a->order[0]);
 	if (a->has_parts && point->name[thread] == a->wanted.part[part].thread)
 		return UINT64_MAX;
-	return a->has_parts && point->name[thread] == a->wanted.part[!part].thread ? UINT64_MAX - 1 : rank;
+	return a->has_parts && point->name[thread] == a->wanted.part[!part].thread ?
+		       UINT64_MAX - 1 :
+		       rank;
 }
 
 /* A uniform choice among the threads that are not held and do not spin; NO_THREAD: none. */
@@ -325,7 +333,8 @@ static uint32_t pick_random_unheld(struct active *a, const struct sched_point *p
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
 
-		if (!is_spinner(a, thread) && !is_held(a, point, thread) && rng_below(&a->rng, ++seen) == 0)
+		if (!is_spinner(a, thread) && !is_held(a, point, thread) &&
+		    rng_below(&a->rng, ++seen) == 0)
 			found = thread;
 	}
 	return found;
@@ -375,7 +384,8 @@ static uint32_t pick_unheld(struct active *a, const struct sched_point *point)
 }
 
 /* Chooses the thread of the plan's current turn. False: the run no longer follows the turns. */
-static bool follow_guide(struct active *a, const struct sched_point *point, struct sched_choice *out)
+static bool follow_guide(struct active *a, const struct sched_point *point,
+			 struct sched_choice *out)
 {
 	uint64_t turn;
 
@@ -392,11 +402,13 @@ static bool follow_guide(struct active *a, const struct sched_point *point, stru
 }
 
 /* Continues with a random walk, which may expose other roots. */
-static void pick_afterwards(struct active *a, const struct sched_point *point, struct sched_choice *out)
+static void pick_afterwards(struct active *a, const struct sched_point *point,
+			    struct sched_choice *out)
 {
 	exact_end(&a->guide);
 	if (!pick_may_stay(point) || point->step >= a->until) {
-		a->until = point->step + pick_geometric(&a->rng, a->permille ? a->permille : PICK_PERMILLE);
+		a->until = point->step +
+			   pick_geometric(&a->rng, a->permille ? a->permille : PICK_PERMILLE);
 		out->thread = pick_other(point, &a->rng);
 	} else {
 		out->thread = point->running;
@@ -411,10 +423,13 @@ static void waits_as_releases(struct active *a, struct sched_point *point)
 		struct sched_event *e = &a->pending[t];
 
 		*e = point->pending[t];
-		for (unsigned i = 0; e->op == SCHED_OP_WAIT && a->thread_state[t].lock && i < IROOT_EVENTS; i++)
+		for (unsigned i = 0;
+		     e->op == SCHED_OP_WAIT && a->thread_state[t].lock && i < IROOT_EVENTS; i++)
 			if (iroot_match_is(&a->wanted.iroot.event[i], e->site, IROOT_RELEASE))
-				*e = (struct sched_event){ .object = a->thread_state[t].lock, .size = 1,
-							   .site = e->site, .op = SCHED_OP_RELEASE };
+				*e = (struct sched_event){ .object = a->thread_state[t].lock,
+							   .size = 1,
+							   .site = e->site,
+							   .op = SCHED_OP_RELEASE };
 	}
 	point->pending = a->pending;
 }
@@ -435,9 +450,9 @@ static void active_pick(void *state, const struct sched_point *at, struct sched_
 		waits_as_releases(a, point);
 	if (point->yields)
 		note_spin(a, point);
-	if (a->exempt != NO_THREAD && (point->step >= a->exempt_until || point->yields ||
-				      !pick_runnable(point, a->exempt) ||
-				      release_preference(a, point, a->exempt) == 0))
+	if (a->exempt != NO_THREAD &&
+	    (point->step >= a->exempt_until || point->yields || !pick_runnable(point, a->exempt) ||
+	     release_preference(a, point, a->exempt) == 0))
 		a->exempt = NO_THREAD;
 	if (follow_guide(a, point, out))
 		;

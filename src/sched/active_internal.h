@@ -1,6 +1,6 @@
 /*
- * The state of the strategy `active`. active.c chooses the next thread; active_observe.c keeps track
- * of what the steps did. Private to src/sched.
+ * The state of the strategy `active`. active.c chooses the next thread, active_observe.c follows
+ * what the steps did. Private to src/sched.
  */
 #ifndef SCHED_ACTIVE_INTERNAL_H
 #define SCHED_ACTIVE_INTERNAL_H
@@ -55,7 +55,8 @@ struct active {
 	uint32_t chosen;		/* thread that it chose */
 	struct sched_event event;	/* pending event of that thread */
 	uint64_t chosen_name;		/* name of that thread */
-	uint64_t chosen_context;	/* hash of its call stack, if at an event of the root; else 0 */
+	/* Hash of its call stack, if at an event of the root; else 0. */
+	uint64_t chosen_context;
 	uint32_t exempt;		/* thread that may run although it should be held */
 	uint64_t exempt_until;		/* step at which this ends */
 	uint64_t until;			/* step at which the final random walk leaves its thread */
@@ -96,8 +97,8 @@ bool active_may_be(const struct active *a, uint32_t event, uint32_t thread,
  * True if the plan names no visits, or if this is the visit to `event` that it names, or a later
  * one of this thread with the same call stack.
  */
-static inline bool active_is_due(const struct active *a, uint32_t thread, uint64_t name, uint64_t context,
-				 uint32_t event)
+static inline bool active_is_due(const struct active *a, uint32_t thread, uint64_t name,
+				 uint64_t context, uint32_t event)
 {
 	const struct sched_reached *r = &a->wanted.part[active_part(a, event)];
 

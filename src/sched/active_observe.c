@@ -25,7 +25,10 @@ void active_result(const void *state, struct active_result *out)
 	out->exposed = a->match.exposed;
 	if (!a->any || a->last_pick == SCHED_NO_LIMIT || out->exposed)
 		return;
-	/* No pick() follows the last step of a run, so that step is counted here: it may have crashed. */
+	/*
+	 * No pick() follows the last step of a run, so that step is counted here: it may have
+	 * crashed.
+	 */
 	e.own = a->thread_state[a->chosen].own;
 	out->exposed = iroot_match_event(&last, &e, a->event.site, iroot_access_of(&a->event));
 }
@@ -57,7 +60,8 @@ bool active_disturbs(const struct active *a, uint32_t thread, const struct sched
 		if (a->variable[v].in_dependency && touches(&a->variable[v], e))
 			return true;
 	/* In idiom 3 the thread of A and D must not access the variable in between. */
-	return a->wanted.iroot.idiom == 3 && a->part_thread[0] == thread && touches(&a->variable[0], e);
+	return a->wanted.iroot.idiom == 3 && a->part_thread[0] == thread &&
+	       touches(&a->variable[0], e);
 }
 
 static uint32_t count_context(const struct active_visit *seen, uint64_t context)
@@ -94,7 +98,9 @@ static uint64_t choose_victim(struct active *a, uint32_t event)
 	}
 	if (found == ACTIVE_VISITS)
 		found = rng_below(&a->rng, a->visit_count[event]);
-	return found < ACTIVE_VISITS && count_context(seen, seen[found].reached.context) < mine ? ACTIVE_VISITS : found;
+	return found < ACTIVE_VISITS && count_context(seen, seen[found].reached.context) < mine ?
+		       ACTIVE_VISITS :
+		       found;
 }
 
 /*
@@ -110,9 +116,12 @@ static void note_visit(struct active *a, uint32_t event)
 	if (place >= ACTIVE_VISITS)
 		place = choose_victim(a, event);
 	if (place < ACTIVE_VISITS)
-		a->visits[event][place] = (struct active_visit){
-			{ a->chosen_name, l->own, l->unlocked, a->chosen_context }, a->event.object,
-			a->event.size, a->last_pick, l->unlocked_step };
+		a->visits[event][place] = (struct active_visit){ { a->chosen_name, l->own,
+								   l->unlocked, a->chosen_context },
+								 a->event.object,
+								 a->event.size,
+								 a->last_pick,
+								 l->unlocked_step };
 }
 
 /* Counts the locks that a thread holds. */
@@ -155,7 +164,8 @@ static void advance(struct active *a, const struct sched_event *e)
 	if (a->next > a->result.furthest)
 		a->result.furthest = a->next;
 	if (a->next == active_shape(a)->events)
-		active_reset(a);	/* iroot_match.h decides if it is exposed; if not, try again */
+		/* Iroot_match.h decides if it is exposed; if not, try again. */
+		active_reset(a);
 }
 
 /* True if the current attempt cannot succeed any more. */

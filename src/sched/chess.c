@@ -81,8 +81,8 @@ static uint64_t fair_threads(struct chess *c, const struct sched_point *point, u
 	uint64_t allowed = 0;
 
 	if (point->yields && point->running < CHESS_THREADS) {
-		c->yields_to[point->running] |= runnable & ~bit(point->running) &
-					   ~c->ran_since_yield[point->running];
+		c->yields_to[point->running] |=
+			runnable & ~bit(point->running) & ~c->ran_since_yield[point->running];
 		c->ran_since_yield[point->running] = 0;
 	}
 	for (uint64_t left = runnable; left; left &= left - 1)
@@ -110,8 +110,8 @@ static uint64_t sleep_set(const struct chess *c, const struct sched_point *point
 
 	if (!below)
 		return 0;
-	for (uint64_t left = (below->sleep | below->exhausted) & runnable & ~bit(below->chosen); left;
-	     left &= left - 1)
+	for (uint64_t left = (below->sleep | below->exhausted) & runnable & ~bit(below->chosen);
+	     left; left &= left - 1)
 		if (!sched_dependent(&point->pending[lowest(left)], &below->event))
 			sleep |= left & -left;
 	return sleep;
@@ -148,13 +148,14 @@ static bool extend(struct chess *c, const struct sched_point *point, uint64_t ru
 	f->runnable = runnable;
 	f->allowed = allowed;
 	f->previous = (uint8_t)point->running;
-	f->switch_is_free = !point->step || !point->runs || point->yields ||
-		  !(allowed & bit(point->running));
+	f->switch_is_free =
+		!point->step || !point->runs || point->yields || !(allowed & bit(point->running));
 	if (awake & bit(point->running) && pick_may_stay(point))
 		f->chosen = f->previous;
 	else
 		f->chosen = (uint8_t)next_of(awake, point->running);
-	f->todo = c->bounded && (f->switch_is_free || f->chosen != f->previous) ? allowed : bit(f->chosen);
+	f->todo = c->bounded && (f->switch_is_free || f->chosen != f->previous) ? allowed :
+										  bit(f->chosen);
 	return true;
 }
 

@@ -99,8 +99,8 @@ static bool never_adjacent(const struct sched_event *earlier, const struct sched
  * or not the run executed it. Adds a backtracking point at each step with which the event could be
  * swapped. `runnable`: set of threads that could run at `j`.
  */
-static void find_reversible(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
-		      uint64_t runnable, uint16_t *before)
+static void find_reversible(struct chess *c, uint32_t j, uint32_t thread,
+			    const struct sched_event *event, uint64_t runnable, uint16_t *before)
 {
 	uint16_t prior[CHESS_THREADS];	/* clock of the thread before the event */
 	/* Clock of the steps that are before another race, and need no point of their own. */
@@ -156,8 +156,8 @@ static void branch_at_conflicts(struct chess *c, uint32_t j, uint32_t thread,
 	}
 }
 
-static void add_alternatives(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
-		 uint64_t runnable, uint16_t *before)
+static void add_alternatives(struct chess *c, uint32_t j, uint32_t thread,
+			     const struct sched_event *event, uint64_t runnable, uint16_t *before)
 {
 	if (c->bounded)
 		branch_at_conflicts(c, j, thread, event);
@@ -175,7 +175,10 @@ void chess_find_races(struct chess *c)
 		if (!f->is_choice)
 			add_alternatives(c, j, f->chosen, &f->event, f->runnable, f->before);
 	}
-	/* Events still pending at the end of the run: after a deadlock, or if the rest was redundant. */
+	/*
+	 * Events still pending at the end of the run: after a deadlock, or if the rest was
+	 * redundant.
+	 */
 	for (uint32_t t = 0; t < c->threads; t++)
 		add_alternatives(c, c->count, t, &c->pending[t], 0, before);
 }

@@ -33,14 +33,16 @@ struct chess {
 	uint32_t bound;			/* preemptions that this round allows */
 	bool bounded;			/* there is a bound */
 	bool truncated, diverged;	/* see struct chess_status */
-	bool past_frames;		/* this run has no frames from here on: nothing is branched */
+	/* This run has no frames from here on: nothing is branched. */
+	bool past_frames;
 	uint64_t runs, redundant;	/* see struct chess_status */
 	uint32_t at;			/* number of frames of this run so far */
 	uint32_t count;			/* number of frames on the stack */
 	uint32_t first_new;		/* the last run had the frames below this index, too */
 	uint32_t threads;		/* entries of `pending` in use */
 	uint64_t yields_to[CHESS_THREADS];	/* set of threads that run before this one may */
-	uint64_t ran_since_yield[CHESS_THREADS];	/* set of threads that ran since it yielded */
+	/* Set of threads that ran since it yielded. */
+	uint64_t ran_since_yield[CHESS_THREADS];
 	struct sched_event pending[CHESS_THREADS];	/* pending event of each thread */
 	struct chess_frame frames[CHESS_FRAMES];
 };

@@ -89,7 +89,8 @@ static uint32_t choose_thread(struct delay *d, const struct sched_point *point)
 	if (pick_may_stay(point) && !d->wakes[point->running])
 		return point->running;
 	if (point->yields)
-		return pick_other(point, &d->rng);	/* it may spin until a sleeping thread acts */
+		/* It may spin until a sleeping thread acts. */
+		return pick_other(point, &d->rng);
 	thread = any_awake(d, point);
 	return thread < SCHED_MAX_THREADS ? thread : sleeper;
 }

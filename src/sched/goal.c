@@ -300,7 +300,8 @@ static bool is_involved(const struct goal *g, uint64_t thread)
  * Chooses any other thread before `last_thread`, which goes on only while no other thread can, one
  * step at a time. Threads that the orders name come before the rest.
  */
-static void pick_other_side(struct goal *g, const struct sched_point *point, struct sched_choice *out)
+static void pick_other_side(struct goal *g, const struct sched_point *point,
+			    struct sched_choice *out)
 {
 	uint64_t others = 0, involved = 0;
 
@@ -321,7 +322,8 @@ static void pick_other_side(struct goal *g, const struct sched_point *point, str
 }
 
 /* Chooses when no order is open any more. */
-static void pick_after_orders(struct goal *g, const struct sched_point *point, struct sched_choice *out)
+static void pick_after_orders(struct goal *g, const struct sched_point *point,
+			      struct sched_choice *out)
 {
 	bool stays = pick_may_stay(point);
 

@@ -48,7 +48,8 @@ enum goal_then {
 struct goal_result {
 	uint32_t orders;	/* number of orders of the plan, or of the range asked for */
 	uint32_t met;		/* number of these whose events both happened, in this order */
-	uint32_t kept;		/* number whose first event happened, and the second not before it */
+	/* Number whose first event happened, and the second not before it. */
+	uint32_t kept;
 	/* An order was given up because all threads that could run were held. */
 	bool infeasible;
 	bool truncated;		/* the plan has more orders than GOAL_MAX_ORDERS */

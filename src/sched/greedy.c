@@ -49,12 +49,14 @@ struct greedy {
 	uint64_t slots;				/* size of `table` */
 	uint64_t seed, rng;
 	uint32_t permille;			/* chance to take an opportunity */
-	uint64_t last_pick;			/* step of the last pick(); SCHED_NO_LIMIT: none yet */
+	/* Step of the last pick(); SCHED_NO_LIMIT: none yet. */
+	uint64_t last_pick;
 	uint32_t chosen;			/* thread that it chose */
 	struct sched_event event;		/* pending event of that thread */
 	uint64_t priority[SCHED_MAX_THREADS];	/* of each pending event; 0: not drawn yet */
 	/* The current attempt. */
-	uint32_t awaited;			/* thread of the last event; NO_THREAD: no attempt */
+	/* Thread of the last event; NO_THREAD: no attempt. */
+	uint32_t awaited;
 	struct access source;			/* first event of the dependency that it ends */
 	uint64_t until;				/* step at which the attempt is given up */
 	uint64_t attempt;			/* greedy_partial() of the root */
@@ -62,7 +64,8 @@ struct greedy {
 	uint32_t dependencies, accesses, tried_count;
 	struct dependency recent[RECENT];
 	struct access access[RECENT];
-	uint64_t tried[RECENT];			/* greedy_partial() of attempts that were given up */
+	/* Greedy_partial() of attempts that were given up. */
+	uint64_t tried[RECENT];
 	struct access last[GRANULES];		/* last access to each granule; size 0: none */
 };
 
@@ -90,12 +93,14 @@ void greedy_add(uint64_t *table, uint64_t slots, const struct iroot *root)
 	uint64_t hash[2] = { 0 };
 
 	for (unsigned d = 0; d < s->dependencies; d++) {
-		hash[d] = greedy_dependency(&root->event[s->dependency[d][0]], &root->event[s->dependency[d][1]]);
+		hash[d] = greedy_dependency(&root->event[s->dependency[d][0]],
+					    &root->event[s->dependency[d][1]]);
 		put(table, slots, hash[d]);
 	}
 	put(table, slots, greedy_root(root->idiom, hash[0], hash[1]));
 	if (s->dependencies == 2)
-		put(table, slots, greedy_partial(root->idiom, hash[0], &root->event[s->dependency[1][0]]));
+		put(table, slots,
+		    greedy_partial(root->idiom, hash[0], &root->event[s->dependency[1][0]]));
 	/* In idiom 5 either dependency may end first. */
 	if (root->idiom == 5)
 		put(table, slots, greedy_partial(5, hash[1], &root->event[0]));
@@ -132,7 +137,11 @@ static struct access access_of(const struct sched_event *e, uint32_t thread, uin
 {
 	uint32_t access = iroot_access_of(e);
 
-	return (struct access){ { e->site, access }, e->object, step, access == IROOT_MATCH_NO_ACCESS ? 0 : e->size, thread };
+	return (struct access){ { e->site, access },
+				e->object,
+				step,
+				access == IROOT_MATCH_NO_ACCESS ? 0 : e->size,
+				thread };
 }
 
 static bool overlap(const struct access *a, const struct access *b)
@@ -222,12 +231,13 @@ static void give_up(struct greedy *g)
  * Makes a root the current attempt if it is wanted, and lacks only the event that ends its second
  * dependency, which `then` begins. Of several such roots one is drawn; *seen counts them.
  */
-static void consider(struct greedy *g, uint64_t idiom, const struct dependency *r, const struct access *then,
-		  uint64_t *seen)
+static void consider(struct greedy *g, uint64_t idiom, const struct dependency *r,
+		     const struct access *then, uint64_t *seen)
 {
 	uint64_t partial = greedy_partial(idiom, r->hash, &then->event);
 
-	if (!greedy_has(g->table, g->slots, partial) || was_tried(g, partial) || rng_below(&g->rng, ++*seen) != 0)
+	if (!greedy_has(g->table, g->slots, partial) || was_tried(g, partial) ||
+	    rng_below(&g->rng, ++*seen) != 0)
 		return;
 	g->awaited = idiom == 6 ? r->to.thread : r->from.thread;
 	g->source = *then;
@@ -235,7 +245,8 @@ static void consider(struct greedy *g, uint64_t idiom, const struct dependency *
 }
 
 /* Looks for an attempt after the access `now`. `fresh`: the dependency that it ends, or NULL. */
-static void begin_attempt(struct greedy *g, const struct access *now, const struct dependency *fresh)
+static void begin_attempt(struct greedy *g, const struct access *now,
+			  const struct dependency *fresh)
 {
 	uint32_t count = g->dependencies < RECENT ? g->dependencies : RECENT;
 	uint64_t seen = 0;
@@ -254,7 +265,8 @@ static void begin_attempt(struct greedy *g, const struct access *now, const stru
 	for (uint32_t i = 0; fresh && i < count; i++) {
 		const struct access *then = &g->access[i];
 
-		if (then->thread == now->thread && !overlap(then, now) && last_of(g, then, 0)->step == then->step)
+		if (then->thread == now->thread && !overlap(then, now) &&
+		    last_of(g, then, 0)->step == then->step)
 			consider(g, 5, fresh, then, &seen);
 	}
 	g->until = now->step + 1 + rng_below(&g->rng, 1ull << rng_below(&g->rng, WAIT_BITS));
@@ -273,11 +285,14 @@ static void executed(struct greedy *g, const struct sched_point *point)
 	if (!now.size)
 		return;
 	for (unsigned n = 0; (last = last_of(g, &now, n)); n++) {
-		uint64_t hash = conflict(last, &now) ? greedy_dependency(&last->event, &now.event) : 0;
+		uint64_t hash =
+			conflict(last, &now) ? greedy_dependency(&last->event, &now.event) : 0;
 
-		if (g->awaited == g->chosen && last->step == g->source.step && completes(g, last, &now))
+		if (g->awaited == g->chosen && last->step == g->source.step &&
+		    completes(g, last, &now))
 			g->awaited = NO_THREAD;
-		if (hash && greedy_has(g->table, g->slots, hash) && !(fresh && fresh->from.step == last->step)) {
+		if (hash && greedy_has(g->table, g->slots, hash) &&
+		    !(fresh && fresh->from.step == last->step)) {
 			fresh = &g->recent[g->dependencies++ % RECENT];
 			*fresh = (struct dependency){ *last, now, hash };
 		}
@@ -321,7 +336,8 @@ static uint32_t best_of(struct greedy *g, const struct sched_point *point, bool 
 
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
-		unsigned value = leave && thread == point->running ? 0 : value_of_step(g, point, thread);
+		unsigned value =
+			leave && thread == point->running ? 0 : value_of_step(g, point, thread);
 
 		if (value < highest)
 			continue;
@@ -349,8 +365,10 @@ static uint32_t pick_for_awaited(struct greedy *g, const struct sched_point *poi
 			continue;
 		if (thread == g->awaited)
 			return thread;
-		if (!iroot_match_overlap(g->source.object, g->source.size, point->pending[thread].object,
-				   point->pending[thread].size) && rng_below(&g->rng, ++seen) == 0)
+		if (!iroot_match_overlap(g->source.object, g->source.size,
+					 point->pending[thread].object,
+					 point->pending[thread].size) &&
+		    rng_below(&g->rng, ++seen) == 0)
 			found = thread;
 	}
 	return found;

@@ -12,7 +12,8 @@
 #include "abi/mix.h"
 
 /* Hash of a dependency. Never 0, which marks an empty slot. */
-static inline uint64_t greedy_dependency(const struct iroot_event *from, const struct iroot_event *to)
+static inline uint64_t greedy_dependency(const struct iroot_event *from,
+					 const struct iroot_event *to)
 {
 	return mix_add(mix_add(from->site, to->site), from->access << 8 | to->access) | 1;
 }
@@ -24,7 +25,8 @@ static inline uint64_t greedy_root(uint64_t idiom, uint64_t first, uint64_t seco
 }
 
 /* Hash of a root that lacks its last event: its first dependency, and first event of the second. */
-static inline uint64_t greedy_partial(uint64_t idiom, uint64_t first, const struct iroot_event *then)
+static inline uint64_t greedy_partial(uint64_t idiom, uint64_t first,
+				      const struct iroot_event *then)
 {
 	return mix_add(mix_add(mix_add(idiom + 8, first), then->site), then->access) | 1;
 }

@@ -61,7 +61,8 @@ static bool fits_idiom(const struct iroot_match *m, const struct iroot_match_eve
 
 	for (unsigned i = 0; i < s->events; i++)
 		for (unsigned k = 0; k < i; k++)
-			if ((s->thread[i] == s->thread[k]) != (event[i]->thread == event[k]->thread) ||
+			if ((s->thread[i] == s->thread[k]) !=
+				    (event[i]->thread == event[k]->thread) ||
 			    (s->variable[i] == s->variable[k]) != overlaps(event[i], event[k]))
 				return false;
 	for (unsigned i = 0; i < s->pairs; i++) {
@@ -96,11 +97,12 @@ static uint32_t stored(uint32_t added)
 }
 
 /* Records an instance of a dependency, and checks whether it completes the root. */
-static void add_dependency(struct iroot_match *m, uint32_t which, const struct iroot_match_event *from,
-		    const struct iroot_match_event *to)
+static void add_dependency(struct iroot_match *m, uint32_t which,
+			   const struct iroot_match_event *from, const struct iroot_match_event *to)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
-	struct iroot_match_dependency *d = &m->dependency[which][m->dependencies[which]++ % IROOT_MATCH_OPEN];
+	struct iroot_match_dependency *d =
+		&m->dependency[which][m->dependencies[which]++ % IROOT_MATCH_OPEN];
 
 	*d = (struct iroot_match_dependency){ { *from, *to } };
 	m->exposed |= s->dependencies == 1;
@@ -112,7 +114,8 @@ static void add_dependency(struct iroot_match *m, uint32_t which, const struct i
 }
 
 /* Ends the sources at the object that `e` accesses; marks events whose thread touches it again. */
-static void add_access(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site, uint32_t access)
+static void add_access(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site,
+		       uint32_t access)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
 
@@ -133,7 +136,8 @@ static void add_access(struct iroot_match *m, const struct iroot_match_event *e,
 	}
 }
 
-bool iroot_match_event(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site, uint32_t access)
+bool iroot_match_event(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site,
+		       uint32_t access)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
 
@@ -142,6 +146,7 @@ bool iroot_match_event(struct iroot_match *m, const struct iroot_match_event *e,
 	add_access(m, e, site, access);
 	for (uint32_t d = 0; d < s->dependencies; d++)
 		if (iroot_match_is(&m->wanted.event[s->dependency[d][0]], site, access))
-			m->source[m->sources++ % IROOT_MATCH_OPEN] = (struct iroot_match_source){ *e, d };
+			m->source[m->sources++ % IROOT_MATCH_OPEN] =
+				(struct iroot_match_source){ *e, d };
 	return m->exposed;
 }

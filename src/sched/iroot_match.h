@@ -12,7 +12,8 @@
 #include "abi/iroot.h"
 #include "sched/strategy.h"
 
-#define IROOT_MATCH_OPEN 64u	/* accesses, and dependencies of a kind, kept: bounds time per event */
+/* Accesses, and dependencies of a kind, kept: bounds time per event. */
+#define IROOT_MATCH_OPEN 64u
 
 /* An event of the run. */
 struct iroot_match_event {
@@ -49,7 +50,8 @@ void iroot_match_init(struct iroot_match *m, const struct iroot *wanted);
 void iroot_match_begin(struct iroot_match *m);
 
 /* Takes the next event, with access = iroot_access_of() of it. True: the root is exposed by now. */
-bool iroot_match_event(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site, uint32_t access);
+bool iroot_match_event(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site,
+		       uint32_t access);
 
 #define IROOT_MATCH_NO_ACCESS 99u	/* not an access that a root can contain */
 

@@ -26,7 +26,8 @@ struct watched {
 
 struct loose {
 	const struct sched_plan *plan;
-	uint64_t next;		/* index of the current turn, or of a later one that is no RUN turn */
+	/* Index of the current turn, or of a later one that is no RUN turn. */
+	uint64_t next;
 	uint64_t last_pick;	/* step of the last pick() */
 	uint32_t chosen;	/* thread that it chose; SCHED_MAX_THREADS: no pick() yet */
 	uint64_t name, site;	/* name of that thread, and the site of its pending event */
@@ -41,7 +42,8 @@ static uint64_t turn_count(const struct loose *l)
 	return l->plan ? l->plan->turns : 0;
 }
 
-static bool is_nth_visit(const struct sched_name *name, uint64_t thread, uint64_t site, uint64_t *count)
+static bool is_nth_visit(const struct sched_name *name, uint64_t thread, uint64_t site,
+			 uint64_t *count)
 {
 	return (!name->thread || name->thread == thread) && (!name->site || name->site == site) &&
 	       ++*count == (name->nth ? name->nth : 1);
@@ -131,7 +133,8 @@ static void follow(struct loose *l, const struct sched_point *point, struct sche
 		if (thread == SCHED_MAX_THREADS)
 			continue;
 		/* A thread that yields in a turn without an end must not starve the others. */
-		if (turn->steps == SCHED_NO_LIMIT && thread == point->running && !pick_may_stay(point))
+		if (turn->steps == SCHED_NO_LIMIT && thread == point->running &&
+		    !pick_may_stay(point))
 			continue;
 		out->thread = thread;
 		out->steps = turn->steps == SCHED_NO_LIMIT ? turn->steps :

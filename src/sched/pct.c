@@ -14,7 +14,8 @@ struct pct {
 	uint64_t seed;
 	uint32_t depth;
 	uint64_t rng;
-	int64_t lowest;				/* priority of the last thread that yielded; decreasing */
+	/* Priority of the last thread that yielded; decreasing. */
+	int64_t lowest;
 	struct priority_drops drops;
 	int64_t priority[SCHED_MAX_THREADS];	/* 0: not drawn yet */
 };

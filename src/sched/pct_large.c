@@ -70,7 +70,8 @@ static void pctlarge_pick(void *state, const struct sched_point *point, struct s
 
 	while (drops_take(&p->drops, point->step) < p->drops.count) {
 		p->level[point->running] = 1;
-		p->until = point->step;		/* the length of the turn was drawn for the old level */
+		/* The length of the turn was drawn for the old level. */
+		p->until = point->step;
 	}
 	if (pick_may_stay(point) && point->step < p->until) {
 		out->thread = point->running;

@@ -10,7 +10,8 @@
 struct pos {
 	uint64_t seed;
 	uint64_t rng;
-	uint64_t last_pick;			/* step of the last pick(); SCHED_NO_LIMIT: none yet */
+	/* Step of the last pick(); SCHED_NO_LIMIT: none yet. */
+	uint64_t last_pick;
 	uint32_t chosen;			/* thread that it chose */
 	struct sched_event event;		/* pending event of that thread */
 	uint64_t priority[SCHED_MAX_THREADS];	/* of each pending event; 0: not drawn yet */

@@ -13,7 +13,8 @@ struct priority_drops {
 };
 
 /* Draws `depth` - 1 steps of a run of about `length` steps; `length` 0: not known yet. */
-static inline void drops_draw(struct priority_drops *c, uint64_t *rng, uint32_t depth, uint64_t length)
+static inline void drops_draw(struct priority_drops *c, uint64_t *rng, uint32_t depth,
+			      uint64_t length)
 {
 	if (!length)
 		length = 1ull << (2 + rng_below(rng, 14));

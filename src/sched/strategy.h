@@ -69,7 +69,8 @@ struct sched_params {
 	uint64_t seed;		/* same seed and program, same schedules */
 	/* pct: 1..SCHED_MAX_DEPTH; chess: preemptions; goal: enum goal_then; 0: default */
 	uint32_t depth;
-	uint32_t switch_permille;	/* chance per step to leave the running thread; 0: default */
+	/* Chance per step to leave the running thread; 0: default. */
+	uint32_t switch_permille;
 	/* struct sched_plan (abi/plan.h) for strategies with `guided`, and feedback; else NULL */
 	const void *plan;
 };
@@ -94,7 +95,8 @@ struct sched_point {
 	 * changed anything in between.
 	 */
 	uint32_t idle;
-	const uint32_t *runnable;	/* numbers of the threads that can run: ascending, never empty */
+	/* Numbers of the threads that can run: ascending, never empty. */
+	const uint32_t *runnable;
 	size_t count;			/* of `runnable` */
 	size_t threads;			/* number of threads created so far */
 	const struct sched_event *pending;	/* by thread number: event before which it stands */

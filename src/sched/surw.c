@@ -81,7 +81,8 @@ static void adopt(struct surw *s, uint32_t thread, uint64_t name)
 	s->unborn[thread] = 0;
 	for (uint32_t i = 0; i < s->profiles; i++) {
 		struct profile *p = &s->profile[i];
-		uint32_t parent = i && p->parent < i ? s->profile[p->parent].live : SCHED_MAX_THREADS;
+		uint32_t parent =
+			i && p->parent < i ? s->profile[p->parent].live : SCHED_MAX_THREADS;
 
 		if (p->name != name)
 			continue;
