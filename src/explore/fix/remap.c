@@ -1,3 +1,7 @@
+/*
+ * Collects the counterparts of old events in a trace of the new build, and describes the old events
+ * that have none.
+ */
 #include "explore/fix/remap_internal.h"
 
 #include <stdlib.h>
@@ -9,10 +13,10 @@
 
 static bool same_event(const struct schedule_event *a, const struct schedule_event *b)
 {
-	return remap_equal(a->thread, b->thread) && remap_equal(a->file, b->file) && a->line == b->line &&
-	       remap_equal(a->function, b->function) && remap_equal(a->build_id, b->build_id) &&
-	       a->offset == b->offset && a->nth == b->nth && remap_equal(a->op, b->op) &&
-	       remap_equal(a->object, b->object);
+	return remap_equal(a->thread, b->thread) && remap_equal(a->file, b->file) &&
+	       a->line == b->line && remap_equal(a->function, b->function) &&
+	       remap_equal(a->build_id, b->build_id) && a->offset == b->offset &&
+	       a->nth == b->nth && remap_equal(a->op, b->op) && remap_equal(a->object, b->object);
 }
 
 static int add_event(struct remap *r, const struct schedule_event *old)
@@ -25,7 +29,8 @@ static int add_event(struct remap *r, const struct schedule_event *old)
 	if (r->event_count == CANDIDATE_EVENTS)
 		return -1;
 	e = &r->events[r->event_count];
-	*e = (struct remap_event){ .old = old, .kind = old->op ? kind_find(old->op, strlen(old->op)) : -1 };
+	*e = (struct remap_event){ .old = old,
+				   .kind = old->op ? kind_find(old->op, strlen(old->op)) : -1 };
 	return (int)r->event_count++;
 }
 
@@ -91,16 +96,20 @@ bool remap_wants_kind(const struct remap *r, unsigned kind)
 	return false;
 }
 
-static struct counterpart *counterpart_of(struct remap_event *e, const struct remap_observed *seen, bool moved)
+static struct counterpart *counterpart_of(struct remap_event *e, const struct remap_observed *seen,
+					  bool moved)
 {
 	struct counterpart *s;
 
 	for (size_t i = 0; i < e->counterpart_count; i++)
 		if (e->counterparts[i].id == seen->id && e->counterparts[i].pc == seen->pc)
 			return &e->counterparts[i];
-	e->counterparts = xgrow(e->counterparts, e->counterpart_count, &e->counterpart_capacity, sizeof(*e->counterparts));
+	e->counterparts = xgrow(e->counterparts, e->counterpart_count, &e->counterpart_capacity,
+				sizeof(*e->counterparts));
 	s = &e->counterparts[e->counterpart_count++];
-	*s = (struct counterpart){ .id = seen->id, .pc = seen->pc, .moved = moved, .thread = xstrdup(seen->thread) };
+	*s = (struct counterpart){
+		.id = seen->id, .pc = seen->pc, .moved = moved, .thread = xstrdup(seen->thread)
+	};
 	return s;
 }
 
@@ -110,26 +119,33 @@ static void set_counterpart(struct counterpart *s, const struct remap_observed *
 	free(s->object);
 	s->has_event = true;
 	s->object = xstrdup(seen->object);
-	s->event = (struct candidate_event){ .thread = seen->id, .kind = seen->kind, .index = seen->index,
-					     .pc = seen->pc, .nth = seen->nth, .addr = seen->addr };
+	s->event = (struct candidate_event){ .thread = seen->id,
+					     .kind = seen->kind,
+					     .index = seen->index,
+					     .pc = seen->pc,
+					     .nth = seen->nth,
+					     .addr = seen->addr };
 	for (; s->lock_count < seen->lock_count && s->lock_count < REMAP_LOCKS; s->lock_count++) {
 		s->locks[s->lock_count] = seen->locks[s->lock_count];
 		s->locks[s->lock_count].object = xstrdup(seen->locks[s->lock_count].object);
 	}
 }
 
-static double distance_of(const struct remap_event *e, const struct remap_observed *seen, int object)
+static double distance_of(const struct remap_event *e, const struct remap_observed *seen,
+			  int object)
 {
-	unsigned apart = seen->line > e->old->line ? seen->line - e->old->line : e->old->line - seen->line;
+	unsigned apart =
+		seen->line > e->old->line ? seen->line - e->old->line : e->old->line - seen->line;
 
 	return object + (apart < 1000 ? apart : 1000) / 1001.0;
 }
 
 /*
- * The n-th time at a place counts whatever the object is, as it did when the goal was made; if it is
- * another one then, the next time with the right one is taken, or the last before.
+ * Compares an event of the new build with an old one, and keeps it if it is a better counterpart
+ * than earlier visits. That is the n-th visit with a fitting object, else the next one that has it,
+ * else the last one before. Visits with other objects count, as they did when the goal was made.
  */
-static void see(struct remap_event *e, const struct remap_observed *seen)
+static void observe(struct remap_event *e, const struct remap_observed *seen)
 {
 	bool here = remap_same_function(e->old->function, seen->function);
 	struct counterpart *s;
@@ -154,7 +170,7 @@ static void see(struct remap_event *e, const struct remap_observed *seen)
 void remap_observe(struct remap *r, const struct remap_observed *seen)
 {
 	for (size_t i = 0; i < r->event_count; i++)
-		see(&r->events[i], seen);
+		observe(&r->events[i], seen);
 }
 
 static void describe(const struct schedule_event *e, struct buf *out)
@@ -166,11 +182,11 @@ static void describe(const struct schedule_event *e, struct buf *out)
 		buf_addf(out, " (%s:%u)", e->file, e->line);
 }
 
-/* The same in other threads and rounds. */
+/* True if two events do the same at one place, maybe in other threads or at other visits. */
 static bool same_action(const struct schedule_event *a, const struct schedule_event *b)
 {
-	return remap_equal(a->function, b->function) && remap_equal(a->file, b->file) && a->line == b->line &&
-	       remap_equal(a->op, b->op) && remap_equal(a->object, b->object);
+	return remap_equal(a->function, b->function) && remap_equal(a->file, b->file) &&
+	       a->line == b->line && remap_equal(a->op, b->op) && remap_equal(a->object, b->object);
 }
 
 void refit_missing(const struct remap *r, struct buf *out)
@@ -179,25 +195,29 @@ void refit_missing(const struct remap *r, struct buf *out)
 
 	for (size_t i = 0; i < r->event_count; i++) {
 		const struct remap_event *e = &r->events[i];
-		bool told = e->seen_in_thread;
+		bool reported = e->seen_in_thread;
 
 		for (size_t k = 0; k < i; k++)
-			told |= same_action(r->events[k].old, e->old) &&
-				(!e->seen_in_function || remap_equal(r->events[k].old->thread, e->old->thread));
-		if (told)
+			reported |= same_action(r->events[k].old, e->old) &&
+				    (!e->seen_in_function ||
+				     remap_equal(r->events[k].old->thread, e->old->thread));
+		if (reported)
 			continue;
 		buf_add_text(out, any ? "; " : "");
 		describe(e->old, out);
 		if (!e->function_ran)
-			buf_addf(out, ": no such function was run in %u run%s", r->traces, plural(r->traces));
+			buf_addf(out, ": its function did not run in %u recorded run%s", r->traces,
+				 plural(r->traces));
 		else if (!e->seen_in_function)
-			buf_add_text(out, ": the function does no such thing any more");
+			buf_add_text(out, ": the function no longer does this");
 		else
-			buf_addf(out, ": thread %s does it no more", e->old->thread);
+			buf_addf(out, ": thread %s no longer does this", e->old->thread);
 		any = true;
 	}
 	if (!any && r->traces)
-		buf_add_text(out, "no threads do these things in this order any more");
+		buf_add_text(
+			out,
+			"the events are there, but no threads do them in this order any longer");
 	if (!r->traces)
-		buf_add_text(out, "no run could be watched");
+		buf_add_text(out, "no run of the new build could be recorded");
 }

@@ -1,6 +1,6 @@
 /*
- * From the places where events may be to leads: every way to choose one for each that
- * agrees with threads and program order.
+ * Chooses a counterpart for each old event, in every way that agrees with threads and program
+ * order, and makes leads of the choices.
  */
 #include <stdlib.h>
 
@@ -8,12 +8,12 @@
 #include "explore/fix/remap_internal.h"
 #include "trace/read/kinds.h"
 
-#define MAPPINGS_MAX 20u		/* ways that are kept */
-#define EXTRAPOLATED_MAX 16u	/* … and extrapolated ones besides */
-#define SEARCH_STEPS_MAX 20000u	/* of the search for them, for each trace */
-#define UNSEEN_DISTANCE 20.0		/* the distance of a round that no watched run came to */
+#define MAPPINGS_MAX 20u	/* observed mappings kept: each costs runs */
+#define EXTRAPOLATED_MAX 16u	/* extrapolated mappings kept besides */
+#define SEARCH_STEPS_MAX 20000u	/* choices tried per trace: bounds time */
+#define UNSEEN_DISTANCE 20.0	/* added for a visit that no recorded run had */
 
-/* Must event `a` come before `b` for the goals to be met? */
+/* True if the goals demand, directly or by way of others, event `a` before `b`. */
 static bool comes_before(const struct remap *r, size_t a, size_t b)
 {
 	bool after[CANDIDATE_EVENTS] = { false };
@@ -25,14 +25,18 @@ static bool comes_before(const struct remap *r, size_t a, size_t b)
 	return a != b && after[b];
 }
 
-/* Looks for ways to choose a spot for each event. */
+/* A choice of counterparts, while it is searched. */
 struct assignment {
 	struct remap *r;
-	const struct counterpart *chosen[CANDIDATE_EVENTS];
-	unsigned steps;
+	const struct counterpart *chosen[CANDIDATE_EVENTS];	/* by index of the old event */
+	unsigned steps;		/* number of choices tried */
 };
 
-/* One thread stays one, two stay two, and so do events; within a thread the program has its own order. */
+/*
+ * True if counterpart `s` of event `at` agrees with those chosen for the events before `at`: equal
+ * threads stay equal, different threads and events stay different, and the goals do not contradict
+ * the program order of a thread.
+ */
 static bool agrees(const struct assignment *c, size_t at, const struct counterpart *s)
 {
 	const struct remap *r = c->r;
@@ -68,8 +72,9 @@ static char *names_of_locks(const struct counterpart *s)
 }
 
 /*
- * A thread had better wait before it takes a lock that the other needs on the way: the
- * outermost that it took since its event before. NULL: it holds none.
+ * A thread that waits for its event must not hold a lock that the other thread needs first. Returns
+ * the outermost lock that the thread has taken since its previous event, before which it can wait.
+ * NULL: it has taken none.
  */
 static const struct remap_lock *hold_at(const struct assignment *c, size_t which)
 {
@@ -77,11 +82,11 @@ static const struct remap_lock *hold_at(const struct assignment *c, size_t which
 	uint64_t from = 0;
 
 	for (size_t i = 0; i < c->r->event_count; i++)
-		if (remap_equal(c->chosen[i]->thread, s->thread) && c->chosen[i]->event.index < s->event.index &&
-		    c->chosen[i]->event.index >= from)
+		if (remap_equal(c->chosen[i]->thread, s->thread) &&
+		    c->chosen[i]->event.index < s->event.index && c->chosen[i]->event.index >= from)
 			from = c->chosen[i]->event.index + 1;
 	for (size_t i = 0; i < s->lock_count; i++)
-		/* One cannot stop between waking up and having the lock again. */
+		/* A thread cannot stop between waking up and having the lock again. */
 		if (s->locks[i].index >= from && s->locks[i].kind != TRACE_COND_WAKE)
 			return &s->locks[i];
 	return NULL;
@@ -113,7 +118,10 @@ static enum candidate_class class_of(const struct schedule *s)
 	return s->failure && strcmp(s->failure, "deadlock") == 0 ? CANDIDATE_DEADLOCK : CANDIDATE_ORDER;
 }
 
-/* Threads by name; and the order of the goals, where that of the program is not known. */
+/*
+ * Numbers the threads of a lead by their names. If an event is extrapolated, its index in the
+ * program is not known: all get the order of the goals instead.
+ */
 static void number_events(struct lead *lead, const struct assignment *c)
 {
 	bool extrapolated = false;
@@ -204,7 +212,7 @@ static void add_mappings(const struct assignment *c)
 	add_mapping(r, &fit);
 }
 
-static void choose(struct assignment *c, size_t at)
+static void choose_counterparts(struct assignment *c, size_t at)
 {
 	const struct remap_event *e = &c->r->events[at];
 
@@ -220,11 +228,11 @@ static void choose(struct assignment *c, size_t at)
 			return;
 		}
 		c->chosen[at] = &e->counterparts[i];
-		choose(c, at + 1);
+		choose_counterparts(c, at + 1);
 	}
 }
 
-/* Other parts of an object are only looked at if nothing is done to the part itself any more, in any run. */
+/* Drops counterparts with another part of the object if any run accessed the part itself. */
 static void drop_other_parts(struct remap_event *e)
 {
 	for (size_t i = 0; i < e->counterpart_count; i++)
@@ -235,15 +243,17 @@ static void drop_other_parts(struct remap_event *e)
 		bool done = e->counterparts[i].has_event && !e->counterparts[i].moved;
 
 		e->seen_in_function |= done;
-		e->seen_in_thread |= done && (!e->old->thread ||
-					      remap_equal(e->old->thread, e->counterparts[i].thread));
+		e->seen_in_thread |=
+			done &&
+			(!e->old->thread || remap_equal(e->old->thread, e->counterparts[i].thread));
 	}
 }
 
 /*
- * A thread that did not come to a place, or not so often, in the runs that were watched may do so
- * in others; and what was one loop may have become two, so that rounds are counted otherwise.
- * It is taken to hold the same locks then; what came before is not known.
+ * Adds counterparts that no recorded run had: the old thread at the old visit of a known pc, or one
+ * visit earlier or later. Other runs may have them; and one loop may have become two, so that
+ * visits are counted differently. The thread is assumed to hold the same locks. The order of these
+ * events within their thread is not known.
  */
 static void extrapolate(struct remap_event *e)
 {
@@ -267,7 +277,8 @@ static void extrapolate(struct remap_event *e)
 				s.locks[l].nth = (int64_t)s.locks[l].nth > 0 ? s.locks[l].nth : 1;
 			}
 			s.distance = from->distance + UNSEEN_DISTANCE + (double)k;
-			e->counterparts = xgrow(e->counterparts, e->counterpart_count, &e->counterpart_capacity, sizeof(*e->counterparts));
+			e->counterparts = xgrow(e->counterparts, e->counterpart_count,
+						&e->counterpart_capacity, sizeof(*e->counterparts));
 			e->counterparts[e->counterpart_count++] = s;
 		}
 }
@@ -283,7 +294,7 @@ static int by_distance(const void *a, const void *b)
 	return x->distance < y->distance ? -1 : x->distance > y->distance;
 }
 
-/* Did a later run do to the part itself what was taken for it? */
+/* True if a mapping has another part of an object, but a later run accessed the part itself. */
 static bool is_superseded(const struct remap *r, const struct remap_mapping *fit)
 {
 	for (size_t i = 0; i < r->event_count; i++)
@@ -304,8 +315,11 @@ static void drop_superseded(struct remap *r)
 	r->fit_count = kept;
 }
 
-/* Keeps the best: of those that were seen only the nearest level, and some that were extrapolated. */
-static void trim(struct remap *r)
+/*
+ * Keeps the nearest mappings: observed ones of the nearest level only, and extrapolated ones that
+ * did not move to other functions.
+ */
+static void keep_nearest(struct remap *r)
 {
 	size_t seen = 0, extrapolated = 0, kept = 0;
 
@@ -334,9 +348,9 @@ void remap_end_trace(struct remap *r)
 		drop_other_parts(&r->events[i]);
 		extrapolate(&r->events[i]);
 	}
-	choose(&c, 0);
+	choose_counterparts(&c, 0);
 	drop_superseded(r);
-	trim(r);
+	keep_nearest(r);
 	for (size_t i = 0; i < r->event_count; i++)
 		remap_free_counterparts(&r->events[i]);
 }

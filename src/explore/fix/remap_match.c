@@ -1,5 +1,5 @@
 /*
- * What may add_mappings the place of what in another build.
+ * Which kinds of events, functions and objects can correspond in two builds of a program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "explore/fix/remap.h"
 #include "trace/read/kinds.h"
 
-/* Kinds that add_mappings the place of each other: a lock may become a timed one, or another sort. */
+/* Classes of kinds that can replace each other: a lock may become a timed one, or a spin lock. */
 enum action { ACTION_OTHER, ACTION_ACQUIRE, ACTION_RELEASE, ACTION_WAIT };
 
 static enum action action_of(unsigned kind)
@@ -34,19 +34,24 @@ bool remap_same_kind(int old, unsigned kind)
 	return action_of(kind) != ACTION_OTHER && action_of(kind) == action_of((unsigned)old);
 }
 
-/* What is before "+8", ".head", "[3].len"; "heap@q.c:31#2" is a block by place and order of its allocation. */
+/*
+ * Length of the name without the part of the object: "+8", ".head", "[3].len". "heap@q.c:31#2" has
+ * no part: it names a heap block by the place of its allocation and its number among these.
+ */
 static size_t whole(const char *text)
 {
 	const char *offset = strrchr(text, '+'), *p = text;
 
 	if (!strchr(text, '@'))
 		for (p += strcspn(p, ".["); *p; p += 1 + strcspn(p + 1, ".["))
-			if (*p == '[' || p[1] < '0' || p[1] > '9')	/* "calls.0" is a name of the linker's */
+			/* "calls.0" has no part: compilers name static locals so. */
+			if (*p == '[' || p[1] < '0' || p[1] > '9')
 				return (size_t)(p - text);
 	return offset && strspn(offset + 1, "0123456789") == strlen(offset + 1) ? (size_t)(offset - text) :
 										    strlen(text);
 }
 
+/* Distance of two heap blocks or mappings, by their numbers. */
 static int same_block(const char *a, size_t a_size, const char *b, size_t b_size)
 {
 	const char *x = memrchr(a, '#', a_size), *y = memrchr(b, '#', b_size);
@@ -82,7 +87,7 @@ int remap_same_object(const char *a, const char *b)
 	return result;
 }
 
-/* Clones that the compiler makes are called "deposit.part.0". */
+/* Compares up to the first ".": the compiler names clones of a function "deposit.part.0". */
 bool remap_same_function(const char *a, const char *b)
 {
 	size_t size = a ? strcspn(a, ".") : 0;

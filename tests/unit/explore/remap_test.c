@@ -47,7 +47,7 @@ static void see(struct fixture *f, uint32_t thread, const char *function, unsign
 	});
 }
 
-/* get() and set() of the bank, each under the lock; lines and addresses are others. */
+/* get() and set() of the bank in the new build, each under the lock, at other lines and pcs. */
 static void deposit(struct fixture *f, uint32_t thread, uint64_t nth)
 {
 	struct remap_lock lock = { .nth = nth, .addr = 1, .kind = TRACE_MUTEX_LOCK, .object = "m" };
@@ -102,16 +102,16 @@ static void test_shifted(void **state)
 	lead = f.r->mappings[0].lead;
 	assert_string_equal(lead_class(lead), "atomicity");
 	assert_int_equal(lead->c.pattern, PATTERN_RWW);
-	/* Who has to wait does so before the lock. */
+	/* A thread that has to wait does so before it takes the lock. */
 	is_name(&lead->order[0].first, "0.1", 0x101, 3);
 	is_name(&lead->order[0].second, "0.2", 0x200, 2);
 	is_name(&lead->order[1].first, "0.2", 0x201, 2);
 	is_name(&lead->order[1].second, "0.1", 0x200, 3);
-	/* … or at the event itself. */
+	/* In the second mapping it waits right before the event itself. */
 	lead = f.r->mappings[1].lead;
 	is_name(&lead->order[0].second, "0.2", 0x201, 2);
 	is_name(&lead->order[1].second, "0.1", 0x201, 3);
-	/* A second trace with the same adds nothing. */
+	/* A second trace with the same events adds no mapping. */
 	memset(f.index, 0, sizeof(f.index));
 	for (uint32_t t = 1; t <= 2; t++)
 		for (uint64_t n = 1; n <= 3; n++)
@@ -121,7 +121,7 @@ static void test_shifted(void **state)
 	end(&f);
 }
 
-/* Threads 0.2 and 0.3 instead of 0.1 and 0.2: each has to stay one. */
+/* Threads 0.2 and 0.3 take the places of 0.1 and 0.2: events of one thread stay in one thread. */
 static void test_renamed(void **state)
 {
 	struct fixture f;
@@ -144,7 +144,7 @@ static void test_renamed(void **state)
 	end(&f);
 }
 
-/* One of two became add(): its accesses are the same in another function. */
+/* Thread 0.1 calls add() in place of get() and set(): the same accesses in another function. */
 static void test_moved(void **state)
 {
 	struct fixture f;
@@ -162,7 +162,7 @@ static void test_moved(void **state)
 	assert_true(observed_mappings(&f) >= 1);
 	assert_int_equal(f.r->mappings[0].level, REFIT_MOVED);
 	refit_missing(f.r, &text);
-	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 does it no more"));
+	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 no longer does this"));
 	buf_free(&text);
 	end(&f);
 }
@@ -179,8 +179,8 @@ static void test_gone(void **state)
 	assert_int_equal(f.r->fit_count, 0);
 	refit_missing(f.r, &text);
 	assert_string_equal(buf_string(&text),
-			    "read balance in get (bank.c:22): the function does no such thing any more; "
-			    "write balance in set (bank.c:30): no such function was run in 1 run");
+			    "read balance in get (bank.c:22): the function no longer does this; "
+			    "write balance in set (bank.c:30): its function did not run in 1 recorded run");
 	buf_free(&text);
 	end(&f);
 }
@@ -202,7 +202,7 @@ static void test_program_order(void **state)
 	end(&f);
 }
 
-/* The n-th time counts with any object; the next one with the right object is meant. */
+/* Visits with any object count; the counterpart is the next visit with the right object. */
 static void test_objects(void **state)
 {
 	static const char text[] =
@@ -223,7 +223,7 @@ static void test_objects(void **state)
 	end(&f);
 }
 
-/* Another member takes the place of one only if no run uses that one, and never for two events at once. */
+/* Another member is a counterpart only if no run uses the member itself, and of one event only. */
 static void test_parts(void **state)
 {
 	static const char text[] =
@@ -249,7 +249,7 @@ static void test_parts(void **state)
 	end(&f);
 }
 
-static void test_too_much(void **state)
+static void test_too_many_goals(void **state)
 {
 	struct schedule s = { 0 };
 
@@ -302,7 +302,7 @@ int main(void)
 		cmocka_unit_test(test_shifted), cmocka_unit_test(test_renamed),
 		cmocka_unit_test(test_moved), cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_program_order), cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_parts), cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_parts), cmocka_unit_test(test_too_many_goals),
 		cmocka_unit_test(test_same_object), cmocka_unit_test(test_same_kind),
 	};
 
