@@ -7,48 +7,53 @@
 #include "abi/mix.h"
 #include "base/mem.h"
 
-#define ASSIGNMENTS_MAX 16u		/* choices of who plays that are kept of a root */
-#define TURNS_BYTES_MAX (64u << 20)	/* turns kept for all of them, bytes */
-#define RANDOM_PERMILLE 900u		/* permille of steps by chance before the first event */
-#define PASS_RUNS 32u		/* runs before it is looked at what they exposed by the way */
+#define ASSIGNMENTS_MAX 16u	/* assignments kept for a root: more than EXPOSE_TRIES can use */
+#define TURNS_BYTES_MAX (64u << 20)	/* most memory for the turns of all targets */
+#define RANDOM_PERMILLE 900u	/* first try: share of random steps before the first event */
+/* Runs of a pass. Roots that they happened to expose need no runs in the next pass. */
+#define PASS_RUNS 32u
 
-/* Who may play, and the run that showed it. */
+/* The assignments of a root that one run has shown, and the turns of that run. */
 struct expose_assignments {
 	struct expose_assignment parts[ASSIGNMENTS_MAX];
-	size_t count, next;
-	struct profile guide;	/* without turns: there was no room */
+	size_t count;		/* of `parts` */
+	size_t next;		/* index of the first one that was not tried */
+	struct profile guide;	/* turns NULL: TURNS_BYTES_MAX was reached */
 };
 
 /* One run of a pass. */
 struct try {
 	struct expose_target *target;
-	struct expose_assignment parts;	/* thread 0: nobody is cast */
-	uint64_t number, way;
+	struct expose_assignment parts;	/* thread 0: no assignment */
+	uint64_t number;	/* ctl_request.run: selects the priorities of the threads */
+	uint64_t way;		/* sched_wanted.way */
 	uint32_t permille;
-	/* What came of it. */
+	/* Result. */
 	enum expose_outcome outcome;
-	bool failed, ended;
-	struct expose_assignments *cast;
+	bool failed;		/* the run exposed the root, and failed */
+	bool ended;
+	struct expose_assignments *assignments;	/* shown by this run; NULL: none */
 };
 
 struct expose {
 	struct search_config config;
-	unsigned tries;
-	struct expose_target **order;	/* in which they are tried */
-	size_t count;
-	uint64_t runs;		/* of the statistics when it began */
-	double seconds;
-	size_t kept;		/* bytes of turns */
-	bool over;
-	/* The pass under way: a search, each run of which is a try of another target. */
-	unsigned level;		/* runs that its targets had before */
-	size_t at;		/* the next target at this level */
-	struct try *tried;
-	uint64_t try_count, most;	/* most: runs that the budget allows */
-	struct search *search;
+	unsigned tries;		/* most runs for a target */
+	struct expose_target **order;	/* targets in the order in which they are tried */
+	size_t count;		/* of `order` */
+	uint64_t runs;		/* config.stats->runs at expose_open() */
+	double seconds;		/* config.stats->seconds at expose_open() */
+	size_t turn_bytes;	/* memory for the turns of all targets */
+	bool over;		/* no pass follows */
+	/* The current pass: a search, each run of which is a try of another target. */
+	unsigned level;		/* number of runs that its targets had before */
+	size_t next_target;	/* index in `order` from which the next pass of this level takes */
+	struct try *pass;	/* by number of the run in the search */
+	uint64_t pass_count;	/* of `pass` */
+	uint64_t most;		/* number of these runs that the budget allows */
+	struct search *search;	/* NULL: between passes */
 };
 
-static void cast_free(struct expose_assignments *c)
+static void assignments_free(struct expose_assignments *c)
 {
 	if (c)
 		profile_free(&c->guide);
@@ -60,17 +65,18 @@ struct expose_target expose_target_of(const struct iroot *iroot, const struct pl
 	struct expose_target t = { .iroot = *iroot };
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		t.library |= iroot->event[i].site && !places_in_program(places, iroot->event[i].site);
+		t.library |=
+			iroot->event[i].site && !places_in_program(places, iroot->event[i].site);
 	return t;
 }
 
 void expose_target_free(struct expose_target *t)
 {
-	cast_free(t->cast);
-	t->cast = NULL;
+	assignments_free(t->assignments);
+	t->assignments = NULL;
 }
 
-/* Its own, whatever other targets there are. */
+/* The seed of a target's runs, independent of the other targets. */
 static uint64_t seed_of(const struct expose *a, const struct iroot *r)
 {
 	uint64_t h = mix_add(a->config.plan.seed, r->idiom);
@@ -85,8 +91,9 @@ static uint64_t seed_of(const struct expose *a, const struct iroot *r)
 static void begin(const struct expose *a, const struct search_run *run)
 {
 	struct server *s = run->server;
-	const struct try *t = &a->tried[run->number];
-	const struct profile *guide = t->parts.part[0].thread ? &t->target->cast->guide : NULL;
+	const struct try *t = &a->pass[run->number];
+	const struct profile *guide =
+		t->parts.part[0].thread ? &t->target->assignments->guide : NULL;
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
 	struct sched_turn *turns = (struct sched_turn *)(plan + 1);
@@ -111,9 +118,9 @@ static void begin(const struct expose *a, const struct search_run *run)
 	q->plan_size = plan->size;
 }
 
-/* What the run tells about who may play; the first that does is kept. */
-static struct expose_assignments *learn(const struct expose *a, const struct try *t, const struct server *s,
-				 const void *state)
+/* The assignments that a run shows, with its turns; NULL: none. */
+static struct expose_assignments *assignments_of_run(const struct expose *a, const struct try *t,
+						     const struct server *s, const void *state)
 {
 	const struct active_visit *seen[IROOT_EVENTS];
 	uint32_t count[IROOT_EVENTS];
@@ -122,7 +129,7 @@ static struct expose_assignments *learn(const struct expose *a, const struct try
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
 		count[i] = active_visits(state, i, &seen[i]);
 	c->count = expose_assignments(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
-				  c->parts, ASSIGNMENTS_MAX);
+				      c->parts, ASSIGNMENTS_MAX);
 	if (!c->count) {
 		free(c);
 		return NULL;
@@ -132,10 +139,10 @@ static struct expose_assignments *learn(const struct expose *a, const struct try
 	return c;
 }
 
-static void note(const struct expose *a, const struct search_run *run)
+static void note_run(const struct expose *a, const struct search_run *run)
 {
 	const struct server *s = run->server;
-	struct try *t = &a->tried[run->number];
+	struct try *t = &a->pass[run->number];
 	const void *state = (const char *)s->block + s->block->state;
 	const struct iroot_shape *shape = &iroot_shapes[t->target->iroot.idiom];
 	struct active_result r;
@@ -147,14 +154,14 @@ static void note(const struct expose *a, const struct search_run *run)
 	for (unsigned i = 0; t->outcome == EXPOSE_MISSED && i < shape->events; i++)
 		if (!r.reached[i])
 			t->outcome = EXPOSE_UNREACHED;
-	if (!r.exposed && !t->target->cast && s->block->report.outcome != CTL_RUNNING)
-		t->cast = learn(a, t, s, state);
+	if (!r.exposed && !t->target->assignments && s->block->report.outcome != CTL_RUNNING)
+		t->assignments = assignments_of_run(a, t, s, state);
 }
 
-static void settle(struct expose *a)
+static void take_outcomes(struct expose *a)
 {
-	for (uint64_t i = 0; i < a->try_count; i++) {
-		struct try *t = &a->tried[i];
+	for (uint64_t i = 0; i < a->pass_count; i++) {
+		struct try *t = &a->pass[i];
 		struct expose_target *target = t->target;
 
 		if (!t->ended)
@@ -165,25 +172,27 @@ static void settle(struct expose *a)
 			target->outcome = t->outcome;
 		if (target->outcome == EXPOSE_DONE) {
 			expose_target_free(target);
-		} else if (t->cast) {
-			size_t bytes = t->cast->guide.count * sizeof(struct sched_turn);
+		} else if (t->assignments) {
+			size_t bytes = t->assignments->guide.count * sizeof(struct sched_turn);
 
-			if (a->kept + bytes > TURNS_BYTES_MAX)
-				profile_free(&t->cast->guide);
+			if (a->turn_bytes + bytes > TURNS_BYTES_MAX)
+				profile_free(&t->assignments->guide);
 			else
-				a->kept += bytes;
-			target->cast = t->cast;
-			t->cast = NULL;
+				a->turn_bytes += bytes;
+			target->assignments = t->assignments;
+			t->assignments = NULL;
 		}
-		cast_free(t->cast);
+		assignments_free(t->assignments);
 	}
 }
 
 /* --- which runs to make --- */
 
 /*
- * The next try of a root; false: there is none. First a run that wanders, since that also shows most by
- * the way; then the orders of its events and of priorities, then casts, if there are any.
+ * Plans the next try of a root. False: there is none. The first try makes random steps before the
+ * first event, since that also exposes most other roots. Then come tries with the orders of events
+ * and priorities, then one for each assignment. Without assignments, random tries follow until a
+ * run has reached all events.
  */
 static bool plan_try(const struct expose *a, struct expose_target *t, struct try *out)
 {
@@ -192,8 +201,8 @@ static bool plan_try(const struct expose *a, struct expose_target *t, struct try
 
 	if (t->iroot.idiom < 1 || t->iroot.idiom > IROOT_IDIOMS)
 		t->outcome = EXPOSE_IMPOSSIBLE;
-	/* With more memory known to be shared, its steps count otherwise. */
-	if (t->cast && memory && t->cast->guide.known != memory->count)
+	/* More granules are known to be shared since then: the steps of its turns do not hold. */
+	if (t->assignments && memory && t->assignments->guide.known != memory->count)
 		expose_target_free(t);
 	if (t->outcome == EXPOSE_DONE || t->outcome == EXPOSE_IMPOSSIBLE)
 		return false;
@@ -204,10 +213,10 @@ static bool plan_try(const struct expose *a, struct expose_target *t, struct try
 		out->number = (n - 1) % 2;
 		out->way = (n - 1) ^ (n - 1) >> 1;
 		out->permille = 0;
-	} else if (t->cast && t->cast->next < t->cast->count) {
-		out->parts = t->cast->parts[t->cast->next++];
+	} else if (t->assignments && t->assignments->next < t->assignments->count) {
+		out->parts = t->assignments->parts[t->assignments->next++];
 	} else if (t->outcome == EXPOSE_MISSED) {
-		return false;	/* nobody was seen that could play it */
+		return false;	/* no run has shown an assignment, or all were tried */
 	}
 	return true;
 }
@@ -224,7 +233,7 @@ static int by_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What is left of the budget for the tries of a pass; false: nothing. */
+/* The rest of the budget, for the tries of a pass. False: it is spent, or the user stopped. */
 static bool budget(struct expose *a, struct search_budget *out)
 {
 	const struct search_budget *all = &a->config.budget;
@@ -232,37 +241,40 @@ static bool budget(struct expose *a, struct search_budget *out)
 	uint64_t made = stats->runs - a->runs, left = all->runs > made ? all->runs - made : 0;
 
 	*out = *all;
-	out->runs = a->most = all->runs && left < a->try_count ? left : a->try_count;
+	out->runs = a->most = all->runs && left < a->pass_count ? left : a->pass_count;
 	out->seconds = all->seconds > 0 ? all->seconds - (stats->seconds - a->seconds) : 0;
-	return out->runs > 0 && (all->seconds <= 0 || out->seconds > 0) && !(all->stop && *all->stop);
+	return out->runs > 0 && (all->seconds <= 0 || out->seconds > 0) &&
+	       !(all->stop && *all->stop);
 }
 
 static size_t plan_size(const struct expose *a)
 {
 	size_t most = 0;
 
-	for (uint64_t i = 0; i < a->try_count; i++) {
-		const struct expose_assignments *c = a->tried[i].target->cast;
+	for (uint64_t i = 0; i < a->pass_count; i++) {
+		const struct expose_assignments *c = a->pass[i].target->assignments;
 
 		if (c && c->guide.turns && c->guide.count > most)
 			most = c->guide.count;
 	}
-	return sizeof(struct sched_plan) + most * sizeof(struct sched_turn) + sizeof(struct sched_wanted);
+	return sizeof(struct sched_plan) + most * sizeof(struct sched_turn) +
+	       sizeof(struct sched_wanted);
 }
 
-/* Plans the next pass; false: there is none. */
+/* Plans the tries of the next pass. False: there is none. */
 static bool plan_pass(struct expose *a)
 {
-	for (a->try_count = 0; !a->try_count && a->level < a->tries;) {
-		for (; a->at < a->count && a->try_count < PASS_RUNS; a->at++)
-			a->try_count += a->order[a->at]->runs == a->level &&
-					plan_try(a, a->order[a->at], &a->tried[a->try_count]);
-		if (a->at == a->count && !a->try_count) {
+	for (a->pass_count = 0; !a->pass_count && a->level < a->tries;) {
+		for (; a->next_target < a->count && a->pass_count < PASS_RUNS; a->next_target++)
+			a->pass_count +=
+				a->order[a->next_target]->runs == a->level &&
+				plan_try(a, a->order[a->next_target], &a->pass[a->pass_count]);
+		if (a->next_target == a->count && !a->pass_count) {
 			a->level++;
-			a->at = 0;
+			a->next_target = 0;
 		}
 	}
-	return a->try_count > 0;
+	return a->pass_count > 0;
 }
 
 /* 1: a pass has begun; 0: nothing is left to do; -1: the program cannot be run. */
@@ -288,8 +300,8 @@ static void end_pass(struct expose *a)
 	a->over |= search_had_enough(a->search);
 	search_close(a->search);
 	a->search = NULL;
-	settle(a);
-	a->over |= a->most < a->try_count || (stop && *stop) || !a->tried[a->try_count - 1].ended;
+	take_outcomes(a);
+	a->over |= a->most < a->pass_count || (stop && *stop) || !a->pass[a->pass_count - 1].ended;
 }
 
 int expose_next(struct expose *a, struct search_run *run, struct err *err)
@@ -303,7 +315,7 @@ int expose_next(struct expose *a, struct search_run *run, struct err *err)
 		if (event == SEARCH_BEGIN)
 			begin(a, run);
 		else if (event == SEARCH_ENDED)
-			note(a, run);
+			note_run(a, run);
 		if (event > 0)
 			return event;
 		end_pass(a);
@@ -321,7 +333,7 @@ struct expose *expose_open(const struct search_config *config, unsigned tries,
 	a->tries = tries;
 	a->runs = config->stats->runs;
 	a->seconds = config->stats->seconds;
-	a->tried = xcalloc(PASS_RUNS, sizeof(*a->tried));
+	a->pass = xcalloc(PASS_RUNS, sizeof(*a->pass));
 	a->order = xcalloc(count + 1, sizeof(*a->order));
 	for (a->count = 0; a->count < count; a->count++)
 		a->order[a->count] = &targets[a->count];
@@ -334,7 +346,7 @@ void expose_close(struct expose *a)
 {
 	if (a->search)
 		end_pass(a);
-	free(a->tried);
+	free(a->pass);
 	free(a->order);
 	free(a);
 }

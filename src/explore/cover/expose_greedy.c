@@ -11,7 +11,8 @@ struct expose_greedy {
 	uint64_t *table, slots;
 };
 
-struct expose_greedy *expose_greedy_new(const struct iroot *roots, size_t count, struct search_config *config)
+struct expose_greedy *expose_greedy_new(const struct iroot *roots, size_t count,
+					struct search_config *config)
 {
 	struct expose_greedy *g = xcalloc(1, sizeof(*g));
 	size_t plan_size;
@@ -33,7 +34,8 @@ void expose_greedy_free(struct expose_greedy *g)
 	free(g);
 }
 
-void expose_greedy_begin(const struct expose_greedy *g, uint64_t first, const struct search_run *run)
+void expose_greedy_begin(const struct expose_greedy *g, uint64_t first,
+			 const struct search_run *run)
 {
 	struct server *s = run->server;
 	struct ctl_request *q = server_request(s);

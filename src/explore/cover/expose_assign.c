@@ -1,3 +1,7 @@
+/*
+ * Chooses, from the visits of a run to the events of an interleaving root, which threads at which
+ * visits can expose it: expose_assignments() in expose_active.h.
+ */
 #include "explore/cover/expose_active.h"
 
 #include <stdlib.h>
@@ -12,14 +16,20 @@ static bool is_same(const struct active_visit *a, const struct active_visit *b)
 	return iroot_match_overlap(a->object, a->size, b->object, b->size);
 }
 
-/* Could b be an event of the same thread that follows a, at memory as the idiom wants it? */
+/*
+ * True if b is of the same thread as a and follows within the window of the idiom. `same`: whether
+ * both must access the same memory.
+ */
 static bool follows(const struct active_visit *a, const struct active_visit *b, bool same)
 {
 	return a->reached.thread == b->reached.thread && a->reached.at < b->reached.at &&
 	       b->reached.at - a->reached.at <= IROOT_WINDOW && is_same(a, b) == same;
 }
 
-/* How many of the other events are there for this choice of the first ones. */
+/*
+ * The number of other events of the root for which the run had a visit that fits this choice of the
+ * first event of each part.
+ */
 static unsigned score_of(const struct iroot *iroot, const struct active_visit *const *seen,
 			 const uint32_t *count, const struct active_visit *const *first)
 {
@@ -44,25 +54,26 @@ static int by_draw(const void *a, const void *b)
 	return x->draw < y->draw ? -1 : x->draw > y->draw;
 }
 
-static int by_worth(const void *a, const void *b)
+static int by_quality(const void *a, const void *b)
 {
 	const struct expose_assignment *x = a, *y = b;
 
 	if (x->score != y->score)
 		return x->score > y->score ? -1 : 1;
-	if (x->alike != y->alike)
-		return x->alike < y->alike ? -1 : 1;
+	if (x->duplicates != y->duplicates)
+		return x->duplicates < y->duplicates ? -1 : 1;
 	return by_draw(a, b);
 }
 
-static bool is_alike(const struct expose_assignment *a, const struct expose_assignment *b)
+static bool is_duplicate(const struct expose_assignment *a, const struct expose_assignment *b)
 {
 	return a->score == b->score && a->part[0].context == b->part[0].context &&
 	       a->part[1].context == b->part[1].context;
 }
 
 size_t expose_assignments(const struct iroot *iroot, const struct active_visit *const *seen,
-		      const uint32_t *count, uint64_t salt, struct expose_assignment *out, size_t most)
+			  const uint32_t *count, uint64_t salt, struct expose_assignment *out,
+			  size_t most)
 {
 	const struct iroot_shape *s = &iroot_shapes[iroot->idiom];
 	uint32_t a = active_first(iroot->idiom, 0), b = active_first(iroot->idiom, 1);
@@ -86,8 +97,8 @@ size_t expose_assignments(const struct iroot *iroot, const struct active_visit *
 	qsort(all, found, sizeof(*all), by_draw);
 	for (size_t i = 0; i < found; i++)
 		for (size_t k = 0; k < i; k++)
-			all[i].alike += is_alike(&all[i], &all[k]);
-	qsort(all, found, sizeof(*all), by_worth);
+			all[i].duplicates += is_duplicate(&all[i], &all[k]);
+	qsort(all, found, sizeof(*all), by_quality);
 	found = found < most ? found : most;
 	memcpy(out, all, found * sizeof(*out));
 	free(all);
