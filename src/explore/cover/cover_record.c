@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "coverage/fold/queue.h"
-#include "explore/search/attempt.h"
 #include "symbol/key.h"
 
 #define FLUSH_SECONDS 2.0	/* most time for which known iRoots seen again are not written */

@@ -1,5 +1,5 @@
 /*
- * Who may play the parts of an interleaving root, by what a run has seen.
+ * Which threads can play the parts of an interleaving root, by the visits of a run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "explore/cover/expose_active.h"
 
-/* Thread t came to it after `at` steps of its own, having taken a lock `held` steps before; at memory x. */
+/* A visit of thread t after `at` of its steps, accessing x; it took a lock `held` steps before. */
 static struct active_visit seen(uint64_t t, uint64_t at, uint64_t held, uint64_t x)
 {
 	return (struct active_visit){ { t, at, at - held, 0 }, x, 4, 100 * t + at, 100 * t + at - held };
@@ -26,7 +26,7 @@ static void test_one_dependency(void **state)
 	struct expose_assignment parts[8];
 
 	(void)state;
-	/* Not of one thread, and at overlapping memory: 1 then 2, or 2 then 1. */
+	/* Two threads, overlapping memory: thread 1 then 2, or 2 then 1. */
 	assert_int_equal(expose_assignments(&root, both, count, 1, parts, 8), 2);
 	for (unsigned i = 0; i < 2; i++) {
 		bool first = parts[i].part[0].thread == 1;
@@ -35,7 +35,7 @@ static void test_one_dependency(void **state)
 		assert_int_equal(parts[i].part[1].thread, first ? 2 : 1);
 		assert_int_equal(parts[i].part[1].at, first ? 7 : 8);
 		assert_int_equal(parts[i].part[1].unlocked, first ? 5 : 8);
-		/* Up to where the first of them is free. */
+		/* The prefix ends where the first of both holds no lock for the last time. */
 		assert_int_equal(parts[i].prefix, first ? 105 : 108);
 		assert_int_equal(parts[i].score, 0);
 	}
@@ -43,7 +43,7 @@ static void test_one_dependency(void **state)
 	assert_int_equal(expose_assignments(&root, both, count, 1, parts, 1), 1);
 }
 
-/* Those come first after which the rest of the root was seen, too. */
+/* Assignments come first if the run also had the other events of the root after them. */
 static void test_the_rest(void **state)
 {
 	const struct iroot root = { .idiom = 4 };	/* A and D of one, B and C of the other */
@@ -67,7 +67,7 @@ static void test_the_rest(void **state)
 	assert_int_equal(parts[5].part[1].at, 13);
 }
 
-/* The two that begin are of different memory. */
+/* The first events of both parts access different memory. */
 static void test_crossing(void **state)
 {
 	const struct iroot root = { .idiom = 5 };
@@ -81,7 +81,7 @@ static void test_crossing(void **state)
 	assert_int_equal(parts[0].part[1].at, 4);
 }
 
-/* Of what looks equal, each of the calls that led there comes before any comes again. */
+/* Of equally likely assignments, each pair of call stacks comes before any comes again. */
 static void test_calls(void **state)
 {
 	const struct iroot root = { .idiom = 1 };

@@ -1,5 +1,5 @@
 /*
- * Which iRoots count as those of a library: they are tried after the program's own.
+ * Which iRoots count as a library's. They are tried after the program's own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
