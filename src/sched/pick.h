@@ -78,7 +78,8 @@ static inline uint32_t pick_other(const struct sched_point *point, uint64_t *rng
 /* A uniform choice among the runnable threads, except the running one if it yields. */
 static inline uint32_t pick_any(const struct sched_point *point, uint64_t *rng)
 {
-	return point->yields ? pick_other(point, rng) : point->runnable[rng_below(rng, point->count)];
+	return point->yields ? pick_other(point, rng) :
+			       point->runnable[rng_below(rng, point->count)];
 }
 
 /*

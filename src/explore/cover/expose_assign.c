@@ -91,7 +91,8 @@ size_t expose_assignments(const struct iroot *iroot, const struct active_visit *
 				continue;
 			p.prefix = x->unlocked_step < y->unlocked_step ? x->unlocked_step :
 									 y->unlocked_step;
-			p.score = score_of(iroot, seen, count, (const struct active_visit *[]){ x, y });
+			p.score = score_of(iroot, seen, count,
+					   (const struct active_visit *[]){ x, y });
 			all[found++] = p;
 		}
 	qsort(all, found, sizeof(*all), by_draw);

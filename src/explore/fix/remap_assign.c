@@ -115,7 +115,8 @@ static enum candidate_class class_of(const struct schedule *s)
 	for (int class = CANDIDATE_RACE; s->cause && class <= CANDIDATE_MISUSE; class++)
 		if (strcmp(candidate_class_name(class), s->cause) == 0)
 			return class;
-	return s->failure && strcmp(s->failure, "deadlock") == 0 ? CANDIDATE_DEADLOCK : CANDIDATE_ORDER;
+	return s->failure && strcmp(s->failure, "deadlock") == 0 ? CANDIDATE_DEADLOCK :
+								   CANDIDATE_ORDER;
 }
 
 /*
@@ -327,9 +328,11 @@ static void keep_nearest(struct remap *r)
 		qsort(r->mappings, r->fit_count, sizeof(*r->mappings), by_distance);
 	for (size_t i = 0; i < r->fit_count; i++) {
 		struct remap_mapping fit = r->mappings[i];
-		bool wanted = fit.extrapolated ? fit.level != REFIT_MOVED : fit.level == r->mappings[0].level;
+		bool wanted = fit.extrapolated ? fit.level != REFIT_MOVED :
+						 fit.level == r->mappings[0].level;
 
-		if (wanted && (fit.extrapolated ? extrapolated++ < EXTRAPOLATED_MAX : seen++ < MAPPINGS_MAX)) {
+		if (wanted && (fit.extrapolated ? extrapolated++ < EXTRAPOLATED_MAX :
+						  seen++ < MAPPINGS_MAX)) {
 			r->mappings[kept++] = fit;
 			continue;
 		}

@@ -47,8 +47,9 @@ static size_t whole(const char *text)
 			/* "calls.0" has no part: compilers name static locals so. */
 			if (*p == '[' || p[1] < '0' || p[1] > '9')
 				return (size_t)(p - text);
-	return offset && strspn(offset + 1, "0123456789") == strlen(offset + 1) ? (size_t)(offset - text) :
-										    strlen(text);
+	return offset && strspn(offset + 1, "0123456789") == strlen(offset + 1) ?
+		       (size_t)(offset - text) :
+		       strlen(text);
 }
 
 /* Distance of two heap blocks or mappings, by their numbers. */

@@ -118,7 +118,8 @@ static void set_strategy(struct runs *r, enum way way, struct profile_order *ord
 	  /* In forty runs, these missed fewest of the invariants that any strategy broke. */
 	  probes[] = { { "pos", 0 }, { "pct-large", 0 } };
 	const struct mix *s = way == WAY_SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
-				       way == WAY_PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] : &few_switches;
+			      way == WAY_PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] :
+						 &few_switches;
 
 	order->by_strategy = s->strategy != NULL;
 	r->search.plan.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
@@ -155,7 +156,9 @@ static void *read_job(void *arg)
 {
 	struct job *j = arg;
 
-	learner_read(&j->read, j->path, !j->passed ? LEARNER_FAILED : j->way == WAY_PROBE ? LEARNER_PROBE : LEARNER_PASSED,
+	learner_read(&j->read, j->path,
+		     !j->passed ? LEARNER_FAILED :
+		     j->way == WAY_PROBE ? LEARNER_PROBE : LEARNER_PASSED,
 		     j->granularity, j->seed, j->pause);
 	return NULL;
 }
