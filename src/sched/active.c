@@ -28,9 +28,9 @@
  */
 #include "sched/active_internal.h"
 
-/* sched_point.idle of a running thread that spins until a held thread does something. */
+/* Value of sched_point.idle from which a spinning thread is taken to wait for a held thread. */
 #define SPIN_ROUNDS 2u
-#define EXEMPT_STEPS 64u		/* steps in which the held thread may do it */
+#define EXEMPT_STEPS 64u	/* number of steps that such a held thread may then take */
 
 /*
  * The orders of events that idioms allow. In idiom 5, A and C come before B and D. In idiom 6, C

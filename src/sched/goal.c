@@ -22,13 +22,13 @@
 #include "sched/goal.h"
 #include "sched/pick.h"
 
-/* sched_point.idle of a running thread that spins until a held thread does something. */
+/* Value of sched_point.idle from which a spinning thread is taken to wait for a held thread. */
 #define SPIN_ROUNDS 8u
 
-/* What has come of one order so far. */
+/* Progress of one order. */
 struct progress {
 	uint64_t first, second;	/* number of visits that match each name */
-	uint64_t first_in_prefix, second_in_prefix;	/* the same at `prefix_end` */
+	uint64_t first_in_prefix, second_in_prefix;	/* these numbers at `prefix_end` */
 	bool first_done, second_done;
 	bool given_up;		/* the order cannot come about, or a thread was let go against it */
 	bool all_held;		/* given up because all runnable threads were held */
@@ -37,7 +37,7 @@ struct progress {
 struct goal {
 	struct exact guide;		/* must be first: see strategy.follows */
 	bool guided;			/* the run follows the plan's turns */
-	/* Step at which it stopped to do so since a thread had to be held; SCHED_NO_LIMIT: not. */
+	/* Step at which it stopped since a thread had to be held; SCHED_NO_LIMIT: it did not. */
 	uint64_t prefix_end;
 	uint64_t seed;
 	uint32_t permille;		/* chance per step to leave the running thread */
@@ -349,7 +349,7 @@ static void pick_after_orders(struct goal *g, const struct sched_point *point,
 		out->thread = pick_no_preemption(point);
 }
 
-/* Stops to follow the plan's turns; `hold`: because the next thread has to be held. */
+/* Stops following the plan's turns; `hold`: because the next thread has to be held. */
 static void stop_guide(struct goal *g, const struct sched_point *point, bool hold)
 {
 	g->guided = false;

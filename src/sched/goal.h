@@ -20,9 +20,9 @@
  *
  * Result: orders 2, met 2, kept 2.
  *
- * If instead 0.1 holds a lock m from A to B, and 0.2 takes m before C, the walk comes to this: 0.1
- * is held before B, 0.2 is blocked at m, and 0.3 has ended. All runnable threads are held, so the
- * strategy gives up order[1] and lets 0.1 go. Result: orders 2, met 1, kept 1, infeasible.
+ * If instead 0.1 holds a lock m from A to B, and 0.2 takes m before C, a run may get to this state:
+ * 0.1 is held before B, 0.2 is blocked at m, and 0.3 has ended. All runnable threads are held, so
+ * the strategy gives up order[1] and lets 0.1 go. Result: orders 2, met 1, kept 1, infeasible.
  *
  * `state` is that of strategy_goal. It is valid after a run until the next begin(), in any process
  * that maps it.
@@ -60,7 +60,7 @@ void goal_result(const void *state, struct goal_result *out);
 void goal_result_of(const void *state, uint32_t from, uint32_t count, struct goal_result *out);
 
 /*
- * For a run that begins at a snapshot where this run stopped to follow the plan's turns because a
+ * For a run that begins at a snapshot where this run stopped following the plan's turns because a
  * thread had to be held. Sets *steps to the number of steps up to there, and out[] to the plan's
  * orders, with visits before the snapshot subtracted. False: no thread had to be held during the
  * plan's turns.

@@ -26,8 +26,7 @@
 #define GRANULES 512u
 #define ACCESS_GRANULES 16u	/* most granules of one access; the rest is ignored */
 #define RECENT 32u		/* number of dependencies and accesses that are remembered */
-/* Default chance to take an opportunity: some have to be left, or runs would be too alike. */
-#define GREEDY_PERMILLE 900u
+#define GREEDY_PERMILLE 900u	/* default chance to take an opportunity */
 #define LOOKAHEAD_THREADS 32u	/* with more threads, other threads' pending events are ignored */
 #define WAIT_BITS 11u		/* an attempt lasts at most 2^k steps, k random below this */
 #define NO_THREAD SCHED_MAX_THREADS
@@ -64,7 +63,7 @@ struct greedy {
 	uint32_t dependencies, accesses, tried_count;
 	struct dependency recent[RECENT];
 	struct access access[RECENT];
-	/* Greedy_partial() of attempts that were given up. */
+	/* Hashes of attempts that were given up; they are not attempted again in this run. */
 	uint64_t tried[RECENT];
 	struct access last[GRANULES];		/* last access to each granule; size 0: none */
 };

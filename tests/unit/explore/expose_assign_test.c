@@ -49,7 +49,8 @@ static void test_the_rest(void **state)
 	const struct iroot root = { .idiom = 4 };	/* A and D of one, B and C of the other */
 	const struct active_visit a[] = { seen(1, 5, 0, 8), seen(1, 15, 0, 8), seen(1, 25, 0, 8) };
 	const struct active_visit b[] = { seen(2, 3, 0, 8), seen(2, 13, 0, 8) };
-	const struct active_visit c[] = { seen(2, 4, 0, 16), seen(2, 14, 0, 8) };	/* not its variable */
+	/* Not its variable. */
+	const struct active_visit c[] = { seen(2, 4, 0, 16), seen(2, 14, 0, 8) };
 	const struct active_visit d[] = { seen(1, 16, 0, 16), seen(2, 30, 0, 16) };
 	const struct active_visit *const all[IROOT_EVENTS] = { a, b, c, d };
 	const uint32_t count[IROOT_EVENTS] = { 3, 2, 2, 2 };

@@ -22,7 +22,8 @@ static void test_library(void **state)
 	(void)state;
 	places_init(&p);
 	places_add_program(&p, "/proc/self/exe");
-	places_add_module(&p, "/proc/self/exe", LIBRARY);	/* the same file plays the library */
+	/* The same file plays the library. */
+	places_add_module(&p, "/proc/self/exe", LIBRARY);
 	t = expose_target_of(&r, &p);
 	assert_false(t.library);
 	assert_int_equal(t.outcome, EXPOSE_UNTRIED);

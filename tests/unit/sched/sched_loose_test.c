@@ -56,7 +56,9 @@ static void test_positions(void **state)
 	assert_string_equal(run(&p, &plan, &result), "001111" "2222" "00");
 	assert_int_equal(result.switches, 3);
 	assert_int_equal(result.preemptions, 0);
-	/* The second thread runs up to its third step once it exists, the first up to its second. */
+	/*
+	 * The second thread runs up to its third step once it exists, the first up to its second.
+	 */
 	add_turn(&plan, two_, 3);
 	add_turn(&plan, one, 2);
 	add_turn(&plan, two_, 4);
@@ -67,7 +69,10 @@ static void test_positions(void **state)
 	plan.turns[1] = plan.turns[2];
 	plan.head.turns = 2;
 	assert_string_equal(run(&p, &plan, &result), "00" "2222" "1111" "00");
-	/* A turn whose thread is past its position is skipped; a thread that does not exist is awaited. */
+	/*
+	 * A turn whose thread is past its position is skipped; a thread that does not exist is
+	 * awaited.
+	 */
 	plan.head.turns = 0;
 	add_turn(&plan, SCHED_MAIN, 1);
 	add_turn(&plan, one, 2);
