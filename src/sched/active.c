@@ -480,9 +480,9 @@ static uint32_t active_choose(void *state, uint32_t count)
 
 const struct strategy strategy_active = {
 	.name = "active",
-	.guided = "goes for what a profile expects: use snarl cover --chase",
+	.guided = "needs iRoots that a profile predicts: use snarl cover --chase",
 	.follows = true,
-	.summary = "brings about an interleaving that is wanted for coverage",
+	.summary = "brings about one iRoot that is wanted for coverage",
 	.state_size = sizeof(struct active),
 	.init = active_init,
 	.begin = active_begin,

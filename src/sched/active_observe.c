@@ -164,7 +164,7 @@ static void advance(struct active *a, const struct sched_event *e)
 	if (a->next > a->result.furthest)
 		a->result.furthest = a->next;
 	if (a->next == active_shape(a)->events)
-		/* Iroot_match.h decides if it is exposed; if not, try again. */
+		/* If iroot_match.h has not found the root exposed, the attempt begins anew. */
 		active_reset(a);
 }
 

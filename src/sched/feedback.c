@@ -81,7 +81,7 @@ static uint32_t feedback_choose(void *state, uint32_t count)
 
 const struct strategy strategy_feedback = {
 	.name = "feedback",
-	.summary = "mutations of runs in which places depended on new ones",
+	.summary = "mutations of schedules that showed new dependencies",
 	.state_size = sizeof(struct feedback),
 	.init = feedback_init,
 	.begin = feedback_begin,

@@ -424,8 +424,8 @@ static uint32_t greedy_choose(void *state, uint32_t count)
 
 const struct strategy strategy_greedy = {
 	.name = "greedy",
-	.guided = "goes for what a profile expects: use snarl cover --chase",
-	.summary = "takes steps that complete interleavings wanted for coverage",
+	.guided = "needs iRoots that a profile predicts: use snarl cover --chase",
+	.summary = "takes steps that complete iRoots wanted for coverage",
 	.state_size = sizeof(struct greedy),
 	.init = greedy_init,
 	.begin = greedy_begin,

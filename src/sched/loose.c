@@ -214,7 +214,7 @@ static uint32_t loose_wake(void *state, const uint64_t *names, uint32_t count)
 const struct strategy strategy_loose = {
 	.name = "loose",
 	.guided = "follows a schedule: use snarl replay",
-	.summary = "the turns of a schedule as far as they can be had",
+	.summary = "the turns of a schedule where possible",
 	.state_size = sizeof(struct loose),
 	.init = loose_init,
 	.begin = loose_begin,

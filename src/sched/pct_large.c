@@ -93,7 +93,7 @@ static uint32_t pctlarge_choose(void *state, uint32_t count)
 
 const struct strategy strategy_pctlarge = {
 	.name = "pct-large",
-	.summary = "as pct, but priorities only give longer turns",
+	.summary = "like pct, but priorities only give longer turns",
 	.state_size = sizeof(struct pctlarge),
 	.init = pctlarge_init,
 	.begin = pctlarge_begin,

@@ -55,7 +55,7 @@ static uint32_t random_choose(void *state, uint32_t count)
 
 const struct strategy strategy_random = {
 	.name = "random",
-	.summary = "random walk that leaves a thread with a fixed chance per step",
+	.summary = "random walk with a fixed chance per step to leave the thread",
 	.state_size = sizeof(struct random),
 	.init = random_init,
 	.begin = random_begin,

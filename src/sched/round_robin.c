@@ -50,7 +50,7 @@ static bool roundrobin_end(void *state)
 
 const struct strategy strategy_roundrobin = {
 	.name = "roundrobin",
-	.summary = "every thread in turn, for one step more in every run",
+	.summary = "every thread in turn; the quantum grows by a step per run",
 	.state_size = sizeof(struct roundrobin),
 	.init = roundrobin_init,
 	.begin = roundrobin_begin,
