@@ -128,8 +128,8 @@ static struct expose_assignments *assignments_of_run(const struct expose *a, con
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
 		count[i] = active_visits(state, i, &seen[i]);
-	c->count = expose_assignments(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
-				      c->parts, ASSIGNMENTS_MAX);
+	c->count = expose_assign(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
+				 c->parts, ASSIGNMENTS_MAX);
 	if (!c->count) {
 		free(c);
 		return NULL;

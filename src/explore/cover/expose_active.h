@@ -36,9 +36,7 @@ enum expose_outcome {
 
 struct expose_target {
 	struct iroot iroot;	/* its sites are pcs in the target */
-	/*
-	 * Some site is not in the program itself: the target comes after the others of its idiom.
-	 */
+	/* Some site is not in the program itself: the target comes last within its idiom. */
 	bool library;
 	enum expose_outcome outcome;	/* EXPOSE_DONE: no run is made for it */
 	unsigned runs;		/* number of runs made for it, which selects the next try */
@@ -72,7 +70,7 @@ void expose_target_free(struct expose_target *t);
 /*
  * An assignment: the thread and visit that play each part of a root.
  *
- * expose_assignments() fills `out` with the likeliest assignments, at most `most`, from the visits
+ * expose_assign() fills `out` with the likeliest assignments, at most `most`, from the visits
  * of one run (seen[i] has count[i] visits to event i). Of equally likely ones, one for each pair of
  * call stacks comes first; `salt` decides about the rest. Returns their number.
  */
@@ -80,14 +78,14 @@ struct expose_assignment {
 	struct sched_reached part[2];
 	/* Steps of that run before either thread is at its last lock-free point. */
 	uint64_t prefix;
-	/* Number of other events of the root that the run had accordingly. */
+	/* Number of other events of the root for which the run had fitting visits. */
 	unsigned score;
 	unsigned duplicates;	/* number of earlier ones with equal call stacks and score */
 	uint64_t draw;		/* random number for sorting */
 };
 
-size_t expose_assignments(const struct iroot *iroot, const struct active_visit *const *seen,
-			  const uint32_t *count, uint64_t salt, struct expose_assignment *out,
-			  size_t most);
+size_t expose_assign(const struct iroot *iroot, const struct active_visit *const *seen,
+		     const uint32_t *count, uint64_t salt, struct expose_assignment *out,
+		     size_t most);
 
 #endif

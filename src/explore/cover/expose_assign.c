@@ -1,6 +1,6 @@
 /*
  * Chooses, from the visits of a run to the events of an interleaving root, which threads at which
- * visits can expose it: expose_assignments() in expose_active.h.
+ * visits can expose it: expose_assign() in expose_active.h.
  */
 #include "explore/cover/expose_active.h"
 
@@ -71,9 +71,9 @@ static bool is_duplicate(const struct expose_assignment *a, const struct expose_
 	       a->part[1].context == b->part[1].context;
 }
 
-size_t expose_assignments(const struct iroot *iroot, const struct active_visit *const *seen,
-			  const uint32_t *count, uint64_t salt, struct expose_assignment *out,
-			  size_t most)
+size_t expose_assign(const struct iroot *iroot, const struct active_visit *const *seen,
+		     const uint32_t *count, uint64_t salt, struct expose_assignment *out,
+		     size_t most)
 {
 	const struct iroot_shape *s = &iroot_shapes[iroot->idiom];
 	uint32_t a = active_first(iroot->idiom, 0), b = active_first(iroot->idiom, 1);
@@ -85,7 +85,7 @@ size_t expose_assignments(const struct iroot *iroot, const struct active_visit *
 		for (uint32_t k = 0; k < count[b]; k++) {
 			const struct active_visit *x = &seen[a][i], *y = &seen[b][k];
 			struct expose_assignment p = { .part = { x->reached, y->reached },
-						  .draw = rng_next(&salt) };
+						       .draw = rng_next(&salt) };
 
 			if (x->reached.thread == y->reached.thread || is_same(x, y) != same)
 				continue;

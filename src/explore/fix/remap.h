@@ -101,7 +101,7 @@ struct remap {
 	unsigned traces;		/* number of traces read */
 	/* Mappings with observed events, all of the nearest level, then the extrapolated ones. */
 	struct remap_mapping *mappings;
-	size_t fit_count, mapping_capacity;	/* fit_count: of `mappings` */
+	size_t fit_count, mapping_capacity;
 	bool more;			/* not all mappings with observed events were kept */
 };
 

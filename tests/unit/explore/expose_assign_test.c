@@ -27,7 +27,7 @@ static void test_one_dependency(void **state)
 
 	(void)state;
 	/* Two threads, overlapping memory: thread 1 then 2, or 2 then 1. */
-	assert_int_equal(expose_assignments(&root, both, count, 1, parts, 8), 2);
+	assert_int_equal(expose_assign(&root, both, count, 1, parts, 8), 2);
 	for (unsigned i = 0; i < 2; i++) {
 		bool first = parts[i].part[0].thread == 1;
 
@@ -40,7 +40,7 @@ static void test_one_dependency(void **state)
 		assert_int_equal(parts[i].score, 0);
 	}
 	assert_int_not_equal(parts[0].part[0].thread, parts[1].part[0].thread);
-	assert_int_equal(expose_assignments(&root, both, count, 1, parts, 1), 1);
+	assert_int_equal(expose_assign(&root, both, count, 1, parts, 1), 1);
 }
 
 /* Assignments come first if the run also had the other events of the root after them. */
@@ -57,7 +57,7 @@ static void test_the_rest(void **state)
 	struct expose_assignment parts[8];
 
 	(void)state;
-	assert_int_equal(expose_assignments(&root, all, count, 7, parts, 8), 6);
+	assert_int_equal(expose_assign(&root, all, count, 7, parts, 8), 6);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(parts[i].score, 2);	/* A at 5 or 15, B at 3 */
 		assert_int_equal(parts[i].part[1].at, 3);
@@ -78,7 +78,7 @@ static void test_crossing(void **state)
 	struct expose_assignment parts[8];
 
 	(void)state;
-	assert_int_equal(expose_assignments(&root, all, count, 7, parts, 8), 1);
+	assert_int_equal(expose_assign(&root, all, count, 7, parts, 8), 1);
 	assert_int_equal(parts[0].part[1].at, 4);
 }
 
@@ -100,7 +100,7 @@ static void test_calls(void **state)
 	for (uint64_t salt = 0; salt < 20; salt++) {
 		unsigned rare = 0, other = 0;
 
-		assert_int_equal(expose_assignments(&root, both, count, salt, parts, 16), 16);
+		assert_int_equal(expose_assign(&root, both, count, salt, parts, 16), 16);
 		for (unsigned i = 0; i < 4; i++) {
 			rare += parts[i].part[0].context == 77;
 			other += parts[i].part[1].context == 99;
