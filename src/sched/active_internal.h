@@ -22,13 +22,15 @@ struct active_thread {
 	uint64_t lock;		/* lock that it took last and has not released; 0: none */
 	uint32_t locks;		/* number of locks held */
 	bool has_rank;		/* `rank` is drawn */
-	bool waited;		/* its last step was a wait: the lock it takes next is counted */
+	/* Its last step was a wait: the lock that it takes next is already counted. */
+	bool waited;
 };
 
 /* One of the two variables of the root, in the current attempt. */
 struct active_variable {
 	uint64_t object, size;	/* size 0: not known yet */
-	bool in_dependency;	/* a dependency has begun here: no other thread may touch it */
+	/* A dependency has begun here: only its second event may touch it. */
+	bool in_dependency;
 };
 
 struct active {
