@@ -1,6 +1,6 @@
 /*
- * A simulator for tests of src/sched: programs are lists of events, and a strategy schedules them as
- * in a controlled run.
+ * A simulator for tests of src/sched: programs are lists of events, and a strategy schedules them
+ * as in a controlled run.
  *
  * A thread that wants a lock that is taken cannot run. `object` of CREATE and JOIN is the number of
  * a thread in the program. Two runs have the same `trace` if and only if one becomes the other by

@@ -1,6 +1,6 @@
 /*
- * Strategies that draw threads or numbers of steps: random, delay, PCT-large; and round robin. Fixed
- * seeds make all measured values reproducible.
+ * Strategies that draw threads or numbers of steps (random, delay, pct-large), and round robin.
+ * Fixed seeds make all measured values reproducible.
  */
 #include "sched_sim.h"
 

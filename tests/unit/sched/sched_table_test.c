@@ -1,6 +1,6 @@
 /*
  * Properties of all strategies: they are found by name, choose only threads that can run (the
- * simulator checks that), repeat a run for the same seed, do not let spinning threads starve others,
+ * simulator checks that), repeat a run for the same seed, let no spinning thread starve others,
  * and work in memory that held an earlier run.
  */
 #include "sched_sim.h"
