@@ -1,39 +1,45 @@
 /*
- * Active: brings about one interleaving root (iroot.h), as Maple's active scheduler does (Yu,
- * Narayanasamy, Pereira, Pokam, OOPSLA 2012). Threads have strict priorities, which in runs 0 and 1
- * are opposite to each other. Its events are brought about one after the other, in one of the orders
- * that the idiom allows:
+ * Active: brings about one interleaving root (abi/iroot.h), like the active scheduler of Maple (Yu,
+ * Narayanasamy, Pereira, Pokam, OOPSLA 2012). Threads have strict priorities; those of run 1 are
+ * the reverse of those of run 0. The events of the root are brought about one after the other, in
+ * one of the orders that its idiom allows:
  *
- *  - Before the first: who comes to the first event of either part is held, until two threads stand
- *    before both, at the same memory. Then they go, in the order wanted.
- *  - From then on ("watch mode") who has done its part stays behind, who is to come next goes first, and
- *    who else is about to touch memory that must not be touched is held.
- *  - If all who can run are held, one is let go: best one whose event is next (the other part may
- *    come yet, as when it waits for a lock), then one that does no harm, else any.
+ *  - Before the first event: a thread that stands before the first event of either part is held,
+ *    until two threads stand before both, at the same memory. Then they go on in the wanted order.
+ *  - After it ("watch mode"): the thread of the next event goes first, and the thread of the other
+ *    part is held. Any other thread is held before it touches memory of an open dependency.
+ *  - If all threads that can run are held, one is let go. Preferred is a thread that stands before
+ *    the next event (the other part may still follow, for example if it waits for a lock), then
+ *    one that does not disturb the attempt, then any.
  *
- * Who can run is known, so that nothing is given up for lack of time, and several candidates are held
- * at a time instead of a coin thrown for each. Where the paper has no remedy:
+ * Unlike in the paper, the runtime knows which threads can run, so that no attempt is given up by a
+ * time-out. All threads before the first event are held, where the paper tosses a coin for each.
+ * Four difficulties that the paper leaves open:
  *
- *  - preconditions: if both parts are known from another run, its turns are followed up to shortly
- *    before the first of them;
- *  - late occurrences: … and then these times are meant, not the first ones, and times of the same calls
- *    (where one function is called from many places, those of each are kept);
- *  - locks around both events: … and each thread is held where it has no lock yet;
- *  - synchronisation of the program's own: who writes what somebody spins on is not held.
+ *  - Preconditions: if the plan names the threads and visits of both parts (struct sched_wanted),
+ *    the turns of the run that had these visits are followed until shortly before the first.
+ *  - Late occurrences: the visits named in the plan are meant, not the first ones. They are visits
+ *    with the same call stack, which matters for functions that are called from many places.
+ *  - Locks around both events: each thread is held at a point where it holds no lock yet.
+ *  - Synchronisation by flags: a thread that writes what another one spins on is not held.
  *
- * Whether it was exposed is not this machine's to say, but match.h's. Afterwards the run is a
- * random walk. Every step is asked for until then.
+ * Whether the root was exposed is decided by iroot_match.h. Afterwards the run is a random walk.
+ * Until then pick() grants one step at a time.
  */
 #include "sched/active_internal.h"
 
-#define IDLE 2u			/* rounds of spinning that tell that it waits for who is held */
-#define FAVOUR 64u		/* steps in which who was let go for that may do it */
+/* Value of sched_point.idle from which a spinning thread is taken to wait for a held thread. */
+#define SPIN_ROUNDS 2u
+#define EXEMPT_STEPS 64u	/* number of steps that such a held thread may then take */
 
-/* Those of 5 begin with A and C, by either, and end with B and D; 6 may do one thread's first. */
-static const uint8_t orders[][IROOT_EVENTS] = {
-	{ 0, 1, 2, 3 },
-	{ 0, 2, 3, 1 }, { 2, 0, 1, 3 }, { 0, 2, 1, 3 }, { 2, 0, 3, 1 },	/* 5 */
-	{ 0, 1, 2, 3 }, { 0, 2, 1, 3 },					/* 6 */
+/*
+ * The orders of events that idioms allow. In idiom 5, A and C come before B and D. In idiom 6, C
+ * comes before or after B.
+ */
+static const uint8_t event_orders[][IROOT_EVENTS] = {
+	{ 0, 1, 2, 3 },							/* idioms 1 to 4 */
+	{ 0, 2, 3, 1 }, { 2, 0, 1, 3 }, { 0, 2, 1, 3 }, { 2, 0, 3, 1 },	/* idiom 5 */
+	{ 0, 1, 2, 3 }, { 0, 2, 1, 3 },					/* idiom 6 */
 };
 
 static void active_init(void *state, const struct sched_params *params)
@@ -48,18 +54,18 @@ static void active_init(void *state, const struct sched_params *params)
 	if (!a->any)
 		return;
 	a->wanted = *sched_plan_wanted(plan);
-	match_init(&a->match, &a->wanted.iroot);
+	iroot_match_init(&a->match, &a->wanted.iroot);
 	a->any = a->match.possible;
 	if (a->any) {
 		uint64_t idiom = a->wanted.iroot.idiom;
 		unsigned from = idiom == 5 ? 1 : idiom == 6 ? 5 : 0;
 
 		for (unsigned i = 0; i < IROOT_EVENTS; i++)
-			a->order[i] = orders[from + a->wanted.way % active_ways(idiom)][i];
+			a->order[i] = event_orders[from + a->wanted.way % active_ways(idiom)][i];
 	}
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		a->releases |= a->wanted.iroot.event[i].access == IROOT_RELEASE;
-	a->cast = a->any && a->wanted.part[0].thread && a->wanted.part[1].thread;
+		a->wants_release |= a->wanted.iroot.event[i].access == IROOT_RELEASE;
+	a->has_parts = a->any && a->wanted.part[0].thread && a->wanted.part[1].thread;
 }
 
 static void active_begin(void *state, const struct sched_run *run)
@@ -67,32 +73,32 @@ static void active_begin(void *state, const struct sched_run *run)
 	struct active *a = state;
 
 	strategy_exact.begin(&a->guide, run);
-	a->guided = a->cast && a->wanted.prefix && !exact_done(&a->guide);
+	a->guided = a->has_parts && a->wanted.prefix && !exact_done(&a->guide);
 	if (!a->guided)
 		exact_end(&a->guide);
 	a->number = run->number;
 	a->rng = pick_seed(a->seed, run->number);
-	a->asked = SCHED_NO_LIMIT;
-	a->favoured = NOBODY;
+	a->last_pick = SCHED_NO_LIMIT;
+	a->exempt = NO_THREAD;
 	a->until = 0;
 	a->demoted = 0;
 	a->spinners = 0;
 	a->result = (struct active_result){ 0 };
 	for (unsigned i = 0; i < SCHED_MAX_THREADS; i++)
-		a->life[i] = (struct life){ 0 };
+		a->thread_state[i] = (struct active_thread){ 0 };
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		a->seen_count[i] = 0;
-	match_begin(&a->match);
+		a->visit_count[i] = 0;
+	iroot_match_begin(&a->match);
 	active_reset(a);
 }
 
-/* In run 0 who was created first, in run 1 who was created last, then by chance. */
+/* Priority: in run 0 the thread created first goes first, in run 1 the last, later by chance. */
 static uint64_t rank_of(struct active *a, uint32_t thread)
 {
-	struct life *l = &a->life[thread];
+	struct active_thread *l = &a->thread_state[thread];
 
-	if (!l->seen) {
-		l->seen = true;
+	if (!l->has_rank) {
+		l->has_rank = true;
 		l->rank = a->number == 0 ? 2 * SCHED_MAX_THREADS - thread :
 			  a->number == 1 ? SCHED_MAX_THREADS + thread :
 					   SCHED_MAX_THREADS + rng_below(&a->rng, 1u << 30);
@@ -101,16 +107,16 @@ static uint64_t rank_of(struct active *a, uint32_t thread)
 	return l->rank;
 }
 
-/* Somebody waits in circles for what this does. */
+/* True if the pending event of the thread writes what another thread spins on. */
 static bool is_awaited(const struct active *a, const struct sched_point *point, uint32_t thread)
 {
 	const struct sched_event *e = &point->pending[thread];
 
-	if (!a->spinners || match_access(e) != IROOT_WRITE)
+	if (!a->spinners || iroot_access_of(e) != IROOT_WRITE)
 		return false;
 	for (uint32_t i = 0; i < point->threads; i++)
-		if (i != thread && a->life[i].spins &&
-		    match_overlap(a->life[i].spins, 1, e->object, e->size))
+		if (i != thread && a->thread_state[i].spin_object &&
+		    iroot_match_overlap(a->thread_state[i].spin_object, 1, e->object, e->size))
 			return true;
 	return false;
 }
@@ -120,15 +126,17 @@ static uint64_t context_of(const struct sched_point *point, uint32_t thread)
 	return point->context ? point->context(thread) : 0;
 }
 
-/* Does a thread stand before this event, at the time that is meant? */
-static bool stands_before(const struct active *a, const struct sched_point *point, uint32_t thread, uint32_t event)
+/* True if a thread stands before this event of the root, at a visit that is meant. */
+static bool stands_before(const struct active *a, const struct sched_point *point, uint32_t thread,
+			  uint32_t event)
 {
 	return active_is_at(a, event, &point->pending[thread]) &&
-	       active_is_due(a, thread, point->name[thread], a->cast ? context_of(point, thread) : 0, event);
+	       active_is_due(a, thread, point->name[thread],
+			     a->has_parts ? context_of(point, thread) : 0, event);
 }
 
-/* Two threads that stand before the first events of both parts, at once. */
-static bool meet(struct active *a, const struct sched_point *point)
+/* Finds two threads that stand before the first events of both parts: sets `part_thread`. */
+static bool find_meeting(struct active *a, const struct sched_point *point)
 {
 	uint32_t first = a->order[0], part = active_part(a, first);
 	uint32_t other = active_first(a->wanted.iroot.idiom, !part);
@@ -145,53 +153,60 @@ static bool meet(struct active *a, const struct sched_point *point)
 			const struct sched_event *f = &point->pending[u];
 
 			if (u == t || !stands_before(a, point, u, other) ||
-			    match_overlap(e->object, e->size, f->object, f->size) != same ||
+			    iroot_match_overlap(e->object, e->size, f->object, f->size) != same ||
 			    rng_below(&a->rng, ++found) != 0)
 				continue;
-			a->player[part] = t;
-			a->player[!part] = u;
+			a->part_thread[part] = t;
+			a->part_thread[!part] = u;
 		}
 	}
 	return found > 0;
 }
 
-/* Is a part of the cast, before its first event, at a place where it is to wait for the other one? */
-static bool is_gated(const struct active *a, const struct sched_point *point, uint32_t thread)
+/*
+ * True if the plan names this thread for a part, and it has to wait for the thread of the other
+ * part between the point where it holds no lock and its first event.
+ */
+static bool waits_at_rendezvous(const struct active *a, const struct sched_point *point,
+				uint32_t thread)
 {
 	uint32_t lead = active_part(a, a->order[0]);
 
 	for (unsigned part = 0; part < 2; part++) {
 		const struct sched_reached *r = &a->wanted.part[part], *o = &a->wanted.part[!part];
 
-		if (point->name[thread] != r->thread || a->life[thread].own < r->unlocked ||
-		    a->life[thread].own > r->at)
+		if (point->name[thread] != r->thread || a->thread_state[thread].own < r->unlocked ||
+		    a->thread_state[thread].own > r->at)
 			continue;
 		for (uint32_t u = 0; u < point->threads; u++)
 			if (point->name[u] == o->thread) {
-				uint64_t own = a->life[u].own;
+				uint64_t own = a->thread_state[u].own;
 
-				/* First both have no lock, then the first comes to its event. */
+				/*
+				 * Both come to their points without a lock, then the leading one
+				 * goes on to its event, then the other one.
+				 */
 				return part == lead ? own < o->unlocked : own < o->at;
 			}
-		return true;	/* it is not there yet */
+		return true;	/* the other thread does not exist yet */
 	}
 	return false;
 }
 
 /*
- * Who stands before the next event stays there for a while if another has to follow at once
- * and is not there yet.
+ * True if the thread before the next event waits there, because that event begins a dependency
+ * that another thread has to end at once, and this thread does not stand before its event yet.
  */
-static bool stays(const struct active *a, const struct sched_point *point)
+static bool await_partner(const struct active *a, const struct sched_point *point)
 {
 	const struct iroot_shape *s = active_shape(a);
 	uint32_t event = a->order[a->next], then, other;
 
-	if (a->next + 1 >= s->events || a->variable[s->variable[event]].live)
+	if (a->next + 1 >= s->events || a->variable[s->variable[event]].in_dependency)
 		return false;
 	then = a->order[a->next + 1];
-	other = a->player[active_part(a, then)];
-	if (other == NOBODY || s->thread[event] == s->thread[then])
+	other = a->part_thread[active_part(a, then)];
+	if (other == NO_THREAD || s->thread[event] == s->thread[then])
 		return false;
 	for (unsigned d = 0; d < s->dependencies; d++)
 		if (s->dependency[d][0] == event && s->dependency[d][1] == then)
@@ -206,22 +221,24 @@ static bool is_held(const struct active *a, const struct sched_point *point, uin
 	if (is_awaited(a, point, thread))
 		return false;
 	if (!a->next) {
-		if (a->cast && is_gated(a, point, thread))
+		if (a->has_parts && waits_at_rendezvous(a, point, thread))
 			return true;
 		for (unsigned part = 0; part < 2; part++)
-			if (stands_before(a, point, thread, active_first(a->wanted.iroot.idiom, part)))
+			if (stands_before(a, point, thread,
+					  active_first(a->wanted.iroot.idiom, part)))
 				return true;
 		return false;
 	}
 	if (active_may_be(a, a->order[a->next], thread, e))
-		return a->stays;
+		return a->await_partner;
 	if (active_disturbs(a, thread, e))
 		return true;
-	return a->player[!active_part(a, a->order[a->next])] == thread && !a->stays;
+	return a->part_thread[!active_part(a, a->order[a->next])] == thread && !a->await_partner;
 }
 
-/* How gladly a thread is let go that is held. */
-static unsigned ease(const struct active *a, const struct sched_point *point, uint32_t thread)
+/* Preference for letting a held thread go, 0 to 4: the higher, the less it harms the attempt. */
+static unsigned release_preference(const struct active *a, const struct sched_point *point,
+				   uint32_t thread)
 {
 	const struct sched_event *e = &point->pending[thread];
 
@@ -230,64 +247,65 @@ static unsigned ease(const struct active *a, const struct sched_point *point, ui
 	if (!a->next && stands_before(a, point, thread, a->order[0]))
 		return 2;
 	if (active_disturbs(a, thread, e))
-		return active_is_at(a, a->order[0], e);	/* which begins anew */
-	if (!a->next && active_is_at(a, active_first(a->wanted.iroot.idiom, !active_part(a, a->order[0])), e))
-		return a->cast ? 0 : 2;	/* else a coin decides */
+		return active_is_at(a, a->order[0], e);	/* 1: a new attempt begins there */
+	if (!a->next &&
+	    active_is_at(a, active_first(a->wanted.iroot.idiom, !active_part(a, a->order[0])), e))
+		return a->has_parts ? 0 : 2;	/* 2: chance decides between both parts */
 	return 3;
 }
 
-/* One of those that are held; NOBODY: none is. */
-static uint32_t let_go(struct active *a, const struct sched_point *point)
+/* The held thread that is best let go; NO_THREAD: none is held. */
+static uint32_t best_to_release(struct active *a, const struct sched_point *point)
 {
-	uint32_t found = NOBODY;
+	uint32_t found = NO_THREAD;
 	unsigned best = 0;
 	uint64_t seen = 0;
 
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
-		unsigned how = ease(a, point, thread);
+		unsigned preference = release_preference(a, point, thread);
 
-		if (how < best || !is_held(a, point, thread) ||
+		if (preference < best || !is_held(a, point, thread) ||
 		    (point->yields && thread == point->running && point->count > 1))
 			continue;
-		seen = how > best ? 0 : seen;
-		best = how;
+		seen = preference > best ? 0 : seen;
+		best = preference;
 		if (rng_below(&a->rng, ++seen) == 0)
 			found = thread;
 	}
 	return found;
 }
 
-/* All who are not held spin: one who is may do a little more than a step. */
-static uint32_t favour(struct active *a, const struct sched_point *point, uint32_t spinner)
+/* All threads that are not held spin: exempts a held one for EXEMPT_STEPS, and returns it. */
+static uint32_t exempt_held(struct active *a, const struct sched_point *point, uint32_t spinner)
 {
-	a->favoured = let_go(a, point);
-	if (a->favoured == NOBODY)
+	a->exempt = best_to_release(a, point);
+	if (a->exempt == NO_THREAD)
 		return spinner;
-	a->favoured_until = point->step + FAVOUR;
-	return a->favoured;
+	a->exempt_until = point->step + EXEMPT_STEPS;
+	return a->exempt;
 }
 
-/* Who spins goes behind all others. */
+/* Gives the running thread, which spins, a rank below all others. */
 static void note_spin(struct active *a, const struct sched_point *point)
 {
-	struct life *l = &a->life[point->running];
+	struct active_thread *l = &a->thread_state[point->running];
 	const struct sched_event *e = &point->pending[point->running];
 
 	rank_of(a, point->running);
 	l->rank = (1ull << 31) - ++a->demoted;
-	if (!l->spins && (e->op == SCHED_OP_READ || e->op == SCHED_OP_UPDATE)) {
-		l->spins = e->object;
+	if (!l->spin_object && (e->op == SCHED_OP_READ || e->op == SCHED_OP_UPDATE)) {
+		l->spin_object = e->object;
 		a->spinners += e->object != 0;
 	}
 }
 
 static bool is_spinner(const struct active *a, uint32_t thread)
 {
-	return a->life[thread].seen && !(a->life[thread].rank >> 32);
+	return a->thread_state[thread].has_rank && !(a->thread_state[thread].rank >> 32);
 }
 
-static uint64_t urgency(struct active *a, const struct sched_point *point, uint32_t thread)
+static uint64_t priority_of(struct active *a, const struct sched_point *point, uint32_t thread)
 {
 	uint64_t rank = rank_of(a, thread);
 	uint32_t part;
@@ -295,75 +313,79 @@ static uint64_t urgency(struct active *a, const struct sched_point *point, uint3
 	if (is_spinner(a, thread))
 		return rank;
 	if (a->next) {
-		part = active_part(a, a->order[a->next]) ^ a->stays;
-		return a->player[part] == thread ? UINT64_MAX : rank;
+		part = active_part(a, a->order[a->next]) ^ a->await_partner;
+		return a->part_thread[part] == thread ? UINT64_MAX : rank;
 	}
 	part = active_part(a, a->order[0]);
-	if (a->cast && point->name[thread] == a->wanted.part[part].thread)
+	if (a->has_parts && point->name[thread] == a->wanted.part[part].thread)
 		return UINT64_MAX;
-	return a->cast && point->name[thread] == a->wanted.part[!part].thread ? UINT64_MAX - 1 : rank;
+	return a->has_parts && point->name[thread] == a->wanted.part[!part].thread ?
+		       UINT64_MAX - 1 :
+		       rank;
 }
 
-/* Any of those who are not held and do not spin; NOBODY: there is none. */
-static uint32_t wander(struct active *a, const struct sched_point *point)
+/* A uniform choice among the threads that are not held and do not spin; NO_THREAD: none. */
+static uint32_t pick_random_unheld(struct active *a, const struct sched_point *point)
 {
-	uint32_t found = NOBODY;
+	uint32_t found = NO_THREAD;
 	uint64_t seen = 0;
 
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
 
-		if (!is_spinner(a, thread) && !is_held(a, point, thread) && rng_below(&a->rng, ++seen) == 0)
+		if (!is_spinner(a, thread) && !is_held(a, point, thread) &&
+		    rng_below(&a->rng, ++seen) == 0)
 			found = thread;
 	}
 	return found;
 }
 
-/* The most urgent of those who are not held. */
-static uint32_t towards(struct active *a, const struct sched_point *point)
+/* Chooses the thread of highest priority that is not held, unless an event of the root is due. */
+static uint32_t pick_unheld(struct active *a, const struct sched_point *point)
 {
-	uint32_t best = NOBODY;
+	uint32_t best = NO_THREAD;
 	uint64_t most = 0;
 
-	if (!a->next && meet(a, point)) {
-		uint32_t first = a->player[active_part(a, a->order[0])];
+	if (!a->next && find_meeting(a, point)) {
+		uint32_t first = a->part_thread[active_part(a, a->order[0])];
 
-		a->player[0] = a->player[1] = NOBODY;
+		a->part_thread[0] = a->part_thread[1] = NO_THREAD;
 		return first;
 	}
 	if (!a->next && a->permille && rng_below(&a->rng, 1000) < a->permille) {
-		best = wander(a, point);
-		if (best != NOBODY)
+		best = pick_random_unheld(a, point);
+		if (best != NO_THREAD)
 			return best;
 	}
-	a->stays = false;
+	a->await_partner = false;
 	for (size_t i = 0; a->next && i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
 
 		if (!active_may_be(a, a->order[a->next], thread, &point->pending[thread]))
 			continue;
-		a->stays = stays(a, point);
-		if (!a->stays)
+		a->await_partner = await_partner(a, point);
+		if (!a->await_partner)
 			return thread;
 	}
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
-		uint64_t how = urgency(a, point, thread);
+		uint64_t priority = priority_of(a, point, thread);
 
-		if (!is_held(a, point, thread) && (best == NOBODY || how > most)) {
+		if (!is_held(a, point, thread) && (best == NO_THREAD || priority > most)) {
 			best = thread;
-			most = how;
+			most = priority;
 		}
 	}
-	if (best == NOBODY)
-		return let_go(a, point);
-	if (point->yields && point->idle >= IDLE && is_spinner(a, best))
-		return favour(a, point, best);
+	if (best == NO_THREAD)
+		return best_to_release(a, point);
+	if (point->yields && point->idle >= SPIN_ROUNDS && is_spinner(a, best))
+		return exempt_held(a, point, best);
 	return best;
 }
 
-/* The thread whose turn it is by the plan; false: on without it. */
-static bool guide(struct active *a, const struct sched_point *point, struct sched_choice *out)
+/* Chooses the thread of the plan's current turn. False: the run no longer follows the turns. */
+static bool follow_guide(struct active *a, const struct sched_point *point,
+			 struct sched_choice *out)
 {
 	uint64_t turn;
 
@@ -379,12 +401,14 @@ static bool guide(struct active *a, const struct sched_point *point, struct sche
 	return false;
 }
 
-/* Nothing is left to do: a random walk, which may show something else. */
-static void afterwards(struct active *a, const struct sched_point *point, struct sched_choice *out)
+/* Continues with a random walk, which may expose other roots. */
+static void pick_afterwards(struct active *a, const struct sched_point *point,
+			    struct sched_choice *out)
 {
 	exact_end(&a->guide);
 	if (!pick_may_stay(point) || point->step >= a->until) {
-		a->until = point->step + pick_geometric(&a->rng, a->permille ? a->permille : PICK_PERMILLE);
+		a->until = point->step +
+			   pick_geometric(&a->rng, a->permille ? a->permille : PICK_PERMILLE);
 		out->thread = pick_other(point, &a->rng);
 	} else {
 		out->thread = point->running;
@@ -392,17 +416,20 @@ static void afterwards(struct active *a, const struct sched_point *point, struct
 	out->steps = pick_steps(point, a->until);
 }
 
-/* To wait for a condition is to give back the lock, if that is what is wanted there. */
-static void see_waits(struct active *a, struct sched_point *point)
+/* Replaces waits on a condition by the release that they contain, where the root wants that. */
+static void waits_as_releases(struct active *a, struct sched_point *point)
 {
 	for (size_t t = 0; t < point->threads; t++) {
 		struct sched_event *e = &a->pending[t];
 
 		*e = point->pending[t];
-		for (unsigned i = 0; e->op == SCHED_OP_WAIT && a->life[t].lock && i < IROOT_EVENTS; i++)
-			if (match_is(&a->wanted.iroot.event[i], e->site, IROOT_RELEASE))
-				*e = (struct sched_event){ .object = a->life[t].lock, .size = 1,
-							   .site = e->site, .op = SCHED_OP_RELEASE };
+		for (unsigned i = 0;
+		     e->op == SCHED_OP_WAIT && a->thread_state[t].lock && i < IROOT_EVENTS; i++)
+			if (iroot_match_is(&a->wanted.iroot.event[i], e->site, IROOT_RELEASE))
+				*e = (struct sched_event){ .object = a->thread_state[t].lock,
+							   .size = 1,
+							   .site = e->site,
+							   .op = SCHED_OP_RELEASE };
 	}
 	point->pending = a->pending;
 }
@@ -412,29 +439,29 @@ static void active_pick(void *state, const struct sched_point *at, struct sched_
 	struct active *a = state;
 	struct sched_point seen = *at, *point = &seen;
 
-	if (a->asked != SCHED_NO_LIMIT && point->step > a->asked)
+	if (a->last_pick != SCHED_NO_LIMIT && point->step > a->last_pick)
 		active_executed(a);
-	a->asked = SCHED_NO_LIMIT;
+	a->last_pick = SCHED_NO_LIMIT;
 	if (!a->any || a->match.exposed) {
-		afterwards(a, point, out);
+		pick_afterwards(a, point, out);
 		return;
 	}
-	if (a->releases)
-		see_waits(a, point);
+	if (a->wants_release)
+		waits_as_releases(a, point);
 	if (point->yields)
 		note_spin(a, point);
-	if (a->favoured != NOBODY && (point->step >= a->favoured_until || point->yields ||
-				      !pick_runnable(point, a->favoured) ||
-				      ease(a, point, a->favoured) == 0))
-		a->favoured = NOBODY;
-	if (guide(a, point, out))
+	if (a->exempt != NO_THREAD &&
+	    (point->step >= a->exempt_until || point->yields || !pick_runnable(point, a->exempt) ||
+	     release_preference(a, point, a->exempt) == 0))
+		a->exempt = NO_THREAD;
+	if (follow_guide(a, point, out))
 		;
-	else if (a->favoured != NOBODY)
-		out->thread = a->favoured;
+	else if (a->exempt != NO_THREAD)
+		out->thread = a->exempt;
 	else
-		out->thread = towards(a, point);
+		out->thread = pick_unheld(a, point);
 	out->steps = 1;
-	a->asked = point->step;
+	a->last_pick = point->step;
 	a->chosen = out->thread;
 	a->chosen_name = point->name[out->thread];
 	a->event = point->pending[out->thread];
@@ -453,9 +480,9 @@ static uint32_t active_choose(void *state, uint32_t count)
 
 const struct strategy strategy_active = {
 	.name = "active",
-	.guided = "goes for what a profile expects: use snarl cover --chase",
+	.guided = "needs iRoots that a profile predicts: use snarl cover --chase",
 	.follows = true,
-	.summary = "brings about an interleaving that is wanted for coverage",
+	.summary = "brings about one iRoot that is wanted for coverage",
 	.state_size = sizeof(struct active),
 	.init = active_init,
 	.begin = active_begin,

@@ -1,6 +1,6 @@
 /*
- * The state of the strategy `active`, which active.c (who is next) and active_note.c (what happened)
- * share.
+ * The state of the strategy `active`. active.c chooses the next thread, active_observe.c follows
+ * what the steps did. Private to src/sched.
  */
 #ifndef SCHED_ACTIVE_INTERNAL_H
 #define SCHED_ACTIVE_INTERNAL_H
@@ -10,56 +10,66 @@
 #include "sched/iroot_match.h"
 #include "sched/pick.h"
 
-#define NOBODY SCHED_MAX_THREADS
+#define NO_THREAD SCHED_MAX_THREADS
 
-struct life {
-	uint64_t own;		/* steps taken */
-	uint64_t rank;		/* the higher goes first */
-	uint64_t unlocked, unlocked_step;	/* when it last held no lock, as of its next step */
-	uint64_t spins;		/* on this object; 0: does not */
-	uint64_t lock;		/* taken last and not given back; 0: none */
-	uint32_t locks;		/* held */
-	bool seen;
-	bool waited;		/* its last step was a wait: it may take a lock again that it has */
+/* One thread of the run. */
+struct active_thread {
+	uint64_t own;		/* number of steps it has taken */
+	uint64_t rank;		/* priority: the higher goes first; below 2^32: it spins */
+	uint64_t unlocked;	/* `own` at the last step before which it held no lock */
+	uint64_t unlocked_step;	/* step of the run at that moment */
+	uint64_t spin_object;	/* address that it spins on; 0: none */
+	uint64_t lock;		/* lock that it took last and has not released; 0: none */
+	uint32_t locks;		/* number of locks held */
+	bool has_rank;		/* `rank` is drawn */
+	/* Its last step was a wait: the lock that it takes next is already counted. */
+	bool waited;
 };
 
-struct variable {
+/* One of the two variables of the root, in the current attempt. */
+struct active_variable {
 	uint64_t object, size;	/* size 0: not known yet */
-	bool live;		/* a dependency has begun there */
+	/* A dependency has begun here: only its second event may touch it. */
+	bool in_dependency;
 };
 
 struct active {
-	struct exact guide;			/* first, as `follows` has it */
-	bool guided;				/* the plan's turns are followed */
-	bool any;				/* there is something to expose */
-	bool cast;				/* who plays the parts is known beforehand */
-	uint64_t seed, rng, number;
-	uint32_t permille;			/* chance of a step of anybody, as long as nothing has begun */
+	struct exact guide;		/* must be first: see strategy.follows */
+	bool guided;			/* the run follows the plan's turns */
+	bool any;			/* the plan has a root, and it is possible */
+	bool has_parts;			/* the plan names the threads and visits of both parts */
+	uint64_t seed, rng;
+	uint64_t number;		/* of the run */
+	/* Before the first event: chance per step that any thread that is not held may go. */
+	uint32_t permille;
 	struct sched_wanted wanted;
-	uint8_t order[IROOT_EVENTS];		/* in which its events are to come */
-	struct match match;
-	/* The attempt under way. */
-	uint32_t next;				/* events of `order` that have */
-	uint32_t player[2];			/* threads; NOBODY: open */
-	uint64_t began[2];			/* own steps of each before its first event */
-	struct variable variable[2];
-	bool stays;				/* who stands before the next event lets the other come closer */
+	uint8_t order[IROOT_EVENTS];	/* indices of the root's events, in the order wanted */
+	struct iroot_match match;
+	/* The current attempt. */
+	uint32_t next;			/* number of events of `order` that have happened */
+	uint32_t part_thread[2];	/* thread of each part; NO_THREAD: not known yet */
+	uint64_t part_begin[2];		/* `own` of each before the first event of its part */
+	struct active_variable variable[2];
+	/* The thread of the next event waits until the thread of the event after it is ready. */
+	bool await_partner;
 	/* The run. */
-	uint64_t asked;				/* step of the last question; SCHED_NO_LIMIT: counted */
-	uint32_t chosen;
-	struct sched_event event;		/* before which it stood */
-	uint64_t chosen_name, chosen_context;	/* context: at the wanted events only, else 0 */
-	uint32_t favoured;			/* goes on whatever holds it */
-	uint64_t favoured_until;
-	uint64_t until;				/* when the walk afterwards leaves its thread */
-	uint64_t demoted;			/* ranks below all others that were given out */
-	uint32_t spinners;
-	bool releases;				/* an unlock is wanted, maybe one that a wait does */
-	struct sched_event pending[SCHED_MAX_THREADS];	/* … then: as this strategy sees them */
+	uint64_t last_pick;		/* step of the last pick(); SCHED_NO_LIMIT: it is counted */
+	uint32_t chosen;		/* thread that it chose */
+	struct sched_event event;	/* pending event of that thread */
+	uint64_t chosen_name;		/* name of that thread */
+	/* Hash of its call stack, if at an event of the root; else 0. */
+	uint64_t chosen_context;
+	uint32_t exempt;		/* thread that may run although it should be held */
+	uint64_t exempt_until;		/* step at which this ends */
+	uint64_t until;			/* step at which the final random walk leaves its thread */
+	uint64_t demoted;		/* number of ranks given to spinning threads */
+	uint32_t spinners;		/* number of threads with a spin_object */
+	bool wants_release;		/* an event of the root is a release, maybe within a wait */
+	struct sched_event pending[SCHED_MAX_THREADS];	/* if so: waits_as_releases() */
 	struct active_result result;
-	struct life life[SCHED_MAX_THREADS];
-	uint32_t seen_count[IROOT_EVENTS];
-	struct active_seen seen[IROOT_EVENTS][ACTIVE_SEEN];
+	struct active_thread thread_state[SCHED_MAX_THREADS];
+	uint32_t visit_count[IROOT_EVENTS];	/* number of visits so far, kept or not */
+	struct active_visit visits[IROOT_EVENTS][ACTIVE_VISITS];
 };
 
 static inline const struct iroot_shape *active_shape(const struct active *a)
@@ -72,33 +82,39 @@ static inline uint32_t active_part(const struct active *a, uint32_t event)
 	return active_shape(a)->thread[event];
 }
 
-/* Is a step this event, as far as its place tells? */
+/* True if `e` is at the site of event `event` of the root, and is the same kind of access. */
 static inline bool active_is_at(const struct active *a, uint32_t event, const struct sched_event *e)
 {
-	return match_is(&a->wanted.iroot.event[event], e->site, match_access(e));
+	return iroot_match_is(&a->wanted.iroot.event[event], e->site, iroot_access_of(e));
 }
 
-/* … and may it be one of the attempt under way, by who plays and what is known of its memory? */
+/*
+ * True if a step of `thread` would be event `event` in the current attempt: site, access, thread
+ * and memory agree with it.
+ */
 bool active_may_be(const struct active *a, uint32_t event, uint32_t thread,
 		   const struct sched_event *e);
 
-/* If parts were handed out: is this the time of `event` that was meant, or a later one of the same calls? */
-static inline bool active_is_due(const struct active *a, uint32_t thread, uint64_t name, uint64_t context,
-				 uint32_t event)
+/*
+ * True if the plan names no visits, or if this is the visit to `event` that it names, or a later
+ * one of this thread with the same call stack.
+ */
+static inline bool active_is_due(const struct active *a, uint32_t thread, uint64_t name,
+				 uint64_t context, uint32_t event)
 {
 	const struct sched_reached *r = &a->wanted.part[active_part(a, event)];
 
-	return !a->cast || (name == r->thread && a->life[thread].own >= r->at &&
+	return !a->has_parts || (name == r->thread && a->thread_state[thread].own >= r->at &&
 			    (!r->context || context == r->context));
 }
 
-/* Does a step of `thread` touch memory that it must not touch in the attempt under way? */
+/* True if a step of `thread` would touch memory that it must not touch in the current attempt. */
 bool active_disturbs(const struct active *a, uint32_t thread, const struct sched_event *e);
 
-/* Forgets the attempt. */
+/* Ends the current attempt. */
 void active_reset(struct active *a);
 
-/* The step asked for was taken. */
+/* Accounts for the step that the last pick() chose. */
 void active_executed(struct active *a);
 
 #endif

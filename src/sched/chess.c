@@ -1,25 +1,24 @@
 /*
- * Systematic search: one run after the other, none twice, until all are made
- * (CHESS: Musuvathi, Qadeer, PLDI 2007; Musuvathi et al., OSDI 2008). First all
- * runs without a preemption, then those with up to 1, … up to `depth`; with
- * SCHED_MAX_DEPTH there is one round without a bound.
+ * Systematic search: makes all runs of a program one after the other, none of them twice (CHESS:
+ * Musuvathi, Qadeer, PLDI 2007; Musuvathi et al., OSDI 2008). First come all runs without a
+ * preemption, then all with at most 1, and so on up to `depth`. With depth SCHED_MAX_DEPTH there is
+ * a single round without a bound.
  *
- * The stack of choices made (frames) outlives a run. A run follows it, then goes
- * on without preemption and adds a frame for every step; after it, the deepest
- * frame with a choice not tried yet is turned to that and the next run begins.
+ * Depth-first search: the stack of choices (frames) outlives a run. A run repeats the choices on
+ * the stack, then goes on without preemption and pushes a frame for every step. After it, the
+ * deepest frame with an untried alternative is set to that alternative, and the next run begins.
  *
- * Sleep sets (Godefroid, 1996) keep a choice that was tried from being made again
- * later, when nothing in between depends on it. Without a bound, what is to be
- * tried is found by dynamic partial order reduction: only where two events of the
- * run could be swapped and somebody would notice (source sets of Abdulla, Aronis,
- * Jonsson, Sagonas, POPL 2014, which go together with sleep sets). That does not
- * hold under a bound (Coons, Musuvathi, McKinley, OOPSLA 2013), so there all threads
- * are tried at every start of a turn and before every event that another thread
- * may conflict with; and a choice sleeps only if the bound cut off nothing below it.
+ * Sleep sets (Godefroid, 1996) prevent that a choice already tried is made again later although
+ * nothing in between depends on it. Without a bound, dynamic partial order reduction finds the
+ * alternatives: only where two dependent events of the run could be swapped (source sets: Abdulla,
+ * Aronis, Jonsson, Sagonas, POPL 2014; they combine with sleep sets). This is not sound under a
+ * bound (Coons, Musuvathi, McKinley, OOPSLA 2013). With a bound, all threads are therefore tried at
+ * the start of every turn and before every event that may conflict with another thread's; and a
+ * choice joins a sleep set only if the bound cut off nothing below it.
  *
- * Fairness (Musuvathi, Qadeer, PLDI 2008): a thread that yields for the second
- * time lets those run first that could have run since the first time but did
- * not. Leaving a thread that yields is no preemption.
+ * Fairness (Musuvathi, Qadeer, PLDI 2008): when a thread yields for the second time, the threads go
+ * first that could have run since the first time but did not. Leaving a thread that yields is no
+ * preemption.
  */
 #include "sched/chess.h"
 #include "sched/chess_race.h"
@@ -30,7 +29,7 @@ static uint32_t lowest(uint64_t set)
 	return (uint32_t)__builtin_ctzll(set);
 }
 
-/* The first of `set` after `thread`, round and round. */
+/* The next higher number in `set` than `thread`, or the lowest. */
 static uint32_t next_of(uint64_t set, uint32_t thread)
 {
 	uint64_t above = thread < 63 ? set & ~0ull << (thread + 1) : 0;
@@ -68,26 +67,26 @@ static void chess_begin(void *state, const struct sched_run *run)
 
 	(void)run;
 	c->at = 0;
-	c->blind = false;
+	c->past_frames = false;
 	c->threads = 0;
 	for (uint32_t i = 0; i < CHESS_THREADS; i++) {
-		c->owes[i] = 0;
-		c->since[i] = ~0ull;
+		c->yields_to[i] = 0;
+		c->ran_since_yield[i] = ~0ull;
 	}
 }
 
-/* The threads of `runnable` that fairness lets run: all but those that owe one of them. */
-static uint64_t fair(struct chess *c, const struct sched_point *point, uint64_t runnable)
+/* The threads of `runnable` that do not have to yield to another of them. */
+static uint64_t fair_threads(struct chess *c, const struct sched_point *point, uint64_t runnable)
 {
 	uint64_t allowed = 0;
 
 	if (point->yields && point->running < CHESS_THREADS) {
-		c->owes[point->running] |= runnable & ~bit(point->running) &
-					   ~c->since[point->running];
-		c->since[point->running] = 0;
+		c->yields_to[point->running] |=
+			runnable & ~bit(point->running) & ~c->ran_since_yield[point->running];
+		c->ran_since_yield[point->running] = 0;
 	}
 	for (uint64_t left = runnable; left; left &= left - 1)
-		if (!(c->owes[lowest(left)] & runnable))
+		if (!(c->yields_to[lowest(left)] & runnable))
 			allowed |= left & -left;
 	return allowed ? allowed : runnable;
 }
@@ -95,21 +94,24 @@ static uint64_t fair(struct chess *c, const struct sched_point *point, uint64_t 
 static void note_scheduled(struct chess *c, uint32_t thread)
 {
 	for (uint32_t i = 0; i < c->threads; i++) {
-		c->since[i] |= bit(thread);
-		c->owes[i] &= ~bit(thread);
+		c->ran_since_yield[i] |= bit(thread);
+		c->yields_to[i] &= ~bit(thread);
 	}
 }
 
-/* What slept or was tried at the last step and does not depend on that step sleeps on. */
-static uint64_t asleep(const struct chess *c, const struct sched_point *point, uint64_t runnable)
+/*
+ * The sleep set of this step: threads that slept at the last step, or were tried there, and whose
+ * pending event does not depend on that step.
+ */
+static uint64_t sleep_set(const struct chess *c, const struct sched_point *point, uint64_t runnable)
 {
 	const struct chess_frame *below = chess_step_before(c, c->at);
 	uint64_t sleep = 0;
 
 	if (!below)
 		return 0;
-	for (uint64_t left = (below->sleep | below->rested) & runnable & ~bit(below->chosen); left;
-	     left &= left - 1)
+	for (uint64_t left = (below->sleep | below->exhausted) & runnable & ~bit(below->chosen);
+	     left; left &= left - 1)
 		if (!sched_dependent(&point->pending[lowest(left)], &below->event))
 			sleep |= left & -left;
 	return sleep;
@@ -117,42 +119,43 @@ static uint64_t asleep(const struct chess *c, const struct sched_point *point, u
 
 static uint32_t cost(const struct chess_frame *f, uint32_t thread)
 {
-	return !f->options && !f->free && thread != f->previous;
+	return !f->is_choice && !f->switch_is_free && thread != f->previous;
 }
 
-static struct chess_frame *push(struct chess *c)
+static struct chess_frame *push_frame(struct chess *c)
 {
 	struct chess_frame *f = &c->frames[c->at];
 	const struct chess_frame *below = c->at ? f - 1 : NULL;
 
 	f->preempts = below ? below->preempts + cost(below, below->chosen) : 0;
-	f->done = f->rested = f->sleep = 0;
-	f->options = f->cut = f->cut_below = false;
+	f->done = f->exhausted = f->sleep = 0;
+	f->is_choice = f->cut = f->cut_below = false;
 	c->count = ++c->at;
 	return f;
 }
 
-/* A step nobody has taken before; false: all that can run sleeps. */
+/* Pushes a frame for a new step. False: all threads that can run sleep, so the run is redundant. */
 static bool extend(struct chess *c, const struct sched_point *point, uint64_t runnable,
 		   uint64_t allowed)
 {
-	uint64_t sleep = asleep(c, point, runnable), awake = allowed & ~sleep;
+	uint64_t sleep = sleep_set(c, point, runnable), awake = allowed & ~sleep;
 	struct chess_frame *f;
 
 	if (!awake)
 		return false;
-	f = push(c);
+	f = push_frame(c);
 	f->sleep = sleep;
 	f->runnable = runnable;
 	f->allowed = allowed;
 	f->previous = (uint8_t)point->running;
-	f->free = !point->step || !point->runs || point->yields ||
-		  !(allowed & bit(point->running));
+	f->switch_is_free =
+		!point->step || !point->runs || point->yields || !(allowed & bit(point->running));
 	if (awake & bit(point->running) && pick_may_stay(point))
 		f->chosen = f->previous;
 	else
 		f->chosen = (uint8_t)next_of(awake, point->running);
-	f->todo = c->bounded && (f->free || f->chosen != f->previous) ? allowed : bit(f->chosen);
+	f->todo = c->bounded && (f->switch_is_free || f->chosen != f->previous) ? allowed :
+										  bit(f->chosen);
 	return true;
 }
 
@@ -162,7 +165,7 @@ static void note_pending(struct chess *c, const struct sched_point *point)
 		c->pending[c->threads] = point->pending[c->threads];
 }
 
-/* Finds or makes the frame of this step; NULL: from here on nothing is branched. */
+/* Finds or makes the frame of this step. NULL: the run has no frames from here on. */
 static struct chess_frame *frame_of(struct chess *c, const struct sched_point *point)
 {
 	uint64_t runnable = 0, allowed;
@@ -174,7 +177,7 @@ static struct chess_frame *frame_of(struct chess *c, const struct sched_point *p
 	for (size_t i = 0; i < point->count; i++)
 		runnable |= bit(point->runnable[i]);
 	note_pending(c, point);
-	allowed = fair(c, point, runnable);
+	allowed = fair_threads(c, point, runnable);
 	if (c->at == c->count) {
 		if (!extend(c, point, runnable, allowed)) {
 			c->redundant++;
@@ -183,7 +186,7 @@ static struct chess_frame *frame_of(struct chess *c, const struct sched_point *p
 	} else {
 		struct chess_frame *f = &c->frames[c->at++];
 
-		if (f->options || f->runnable != runnable) {
+		if (f->is_choice || f->runnable != runnable) {
 			c->diverged = true;
 			c->count = --c->at;
 			return NULL;
@@ -197,67 +200,68 @@ static void chess_pick(void *state, const struct sched_point *point, struct sche
 	struct chess *c = state;
 	struct chess_frame *f;
 
-	out->thread = pick_onward(point);
+	out->thread = pick_no_preemption(point);
 	out->steps = SCHED_NO_LIMIT;
-	if (c->blind || point->threads == 1)
-		return;		/* what a thread does alone comes before all else */
+	if (c->past_frames || point->threads == 1)
+		return;		/* the first thread alone has no alternatives */
 	f = frame_of(c, point);
 	if (!f) {
-		c->blind = true;
+		c->past_frames = true;
 		return;
 	}
 	out->thread = f->chosen;
 	out->steps = 1;
 	f->event = point->pending[f->chosen];
-	c->pending[f->chosen] = (struct sched_event){ .op = SCHED_OP_OTHER };	/* not known yet */
+	/* The thread's next event is not known yet. */
+	c->pending[f->chosen] = (struct sched_event){ .op = SCHED_OP_OTHER };
 	note_scheduled(c, f->chosen);
 }
 
-/* Such choices are frames too: all of them are to be tried. */
+/* A choice among things other than threads is a frame, too: all alternatives are to be tried. */
 static uint32_t chess_choose(void *state, uint32_t count)
 {
 	struct chess *c = state;
 	struct chess_frame *f;
 
-	if (c->blind || count < 2)
+	if (c->past_frames || count < 2)
 		return 0;
 	if (c->at < c->count) {
 		f = &c->frames[c->at];
-		if (f->options && f->chosen < count) {
+		if (f->is_choice && f->chosen < count) {
 			c->at++;
 			return f->chosen;
 		}
 		c->diverged = true;
 		c->count = c->at;
 	} else if (c->at < CHESS_FRAMES && count <= 64) {
-		f = push(c);
-		f->options = true;
+		f = push_frame(c);
+		f->is_choice = true;
 		f->runnable = f->allowed = f->todo = ~0ull >> (64 - count);
 		f->chosen = 0;
 		return 0;
 	} else {
 		c->truncated = true;
 	}
-	c->blind = true;
+	c->past_frames = true;
 	return 0;
 }
 
-/* The choice of the topmost frame has been tried with all that follows from it. */
-static void settle(struct chess_frame *f)
+/* The present choice of the topmost frame, with all runs below it, has been tried. */
+static void finish_choice(struct chess_frame *f)
 {
 	f->done |= bit(f->chosen);
 	if (!f->cut_below)
-		f->rested |= bit(f->chosen);
+		f->exhausted |= bit(f->chosen);
 	f->cut |= f->cut_below;
 	f->cut_below = false;
 }
 
-/* Turns the topmost frame to something not tried; false: there is nothing. */
-static bool turn(struct chess *c, struct chess_frame *f)
+/* Sets the topmost frame to an untried alternative. False: there is none. */
+static bool next_alternative(struct chess *c, struct chess_frame *f)
 {
 	uint64_t left;
 
-	while ((left = f->todo & ~f->done & (f->options ? ~0ull : ~f->sleep))) {
+	while ((left = f->todo & ~f->done & (f->is_choice ? ~0ull : ~f->sleep))) {
 		uint32_t thread = lowest(left);
 
 		if (!c->bounded || f->preempts + cost(f, thread) <= c->bound) {
@@ -270,12 +274,12 @@ static bool turn(struct chess *c, struct chess_frame *f)
 	return false;
 }
 
-/* What the last thread to run blocked at has not been seen yet. */
+/* Notes the pending event of the thread that ran last: no pick() saw at what it blocked. */
 static void chess_stuck(void *state, const struct sched_point *point)
 {
 	struct chess *c = state;
 
-	if (c->blind || point->threads > CHESS_THREADS)
+	if (c->past_frames || point->threads > CHESS_THREADS)
 		return;
 	note_pending(c, point);
 }
@@ -287,14 +291,14 @@ static bool chess_end(void *state)
 
 	c->runs++;
 	if (c->at < c->count)
-		c->count = c->at;	/* it ended early */
+		c->count = c->at;	/* the run ended before the stack did */
 	chess_find_races(c);
 	while (c->count) {
 		struct chess_frame *f = &c->frames[c->count - 1];
 
-		settle(f);
-		if (turn(c, f)) {
-			c->fresh = c->count - 1;
+		finish_choice(f);
+		if (next_alternative(c, f)) {
+			c->first_new = c->count - 1;
 			return true;
 		}
 		c->count--;
@@ -302,7 +306,7 @@ static bool chess_end(void *state)
 		if (c->count)
 			f[-1].cut_below |= cut;
 	}
-	c->fresh = 0;
+	c->first_new = 0;
 	if (!cut || c->bound >= c->limit)
 		return false;
 	c->bound++;

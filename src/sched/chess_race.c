@@ -1,12 +1,16 @@
 /*
- * Without a bound: happens-before over the steps of a run, and from it the pairs
- * of steps that could be swapped. One step happens before a later one if they are of the same
- * thread, if they depend on each other, or if it made the later one possible:
- * unlocked, posted, created, …, which shows in who was runnable.
+ * Finds the alternatives that a run of `chess` shows to be worth trying.
+ *
+ * Without a bound: computes happens-before over the steps of the run, and from it the reversible
+ * races, pairs of steps that could be swapped. A step happens before a later one if both are of one
+ * thread, if they depend on each other, or if it enabled the later one (unlock, post, create, ...):
+ * then the thread of the later one became runnable at that step.
+ *
+ * With a bound: branches before each event that conflicts with a later one of another thread.
  */
 #include "sched/chess_race.h"
 
-/* Is step `i` before a moment whose clock is `before`? */
+/* True if step `i` happened before an event with the vector clock `before`. */
 static bool is_before(const struct chess *c, uint32_t i, const uint16_t *before)
 {
 	return before[c->frames[i].chosen] > i;
@@ -23,8 +27,8 @@ static void join(const struct chess *c, uint16_t *into, uint32_t i)
 		into[f->chosen] = (uint16_t)(i + 1);
 }
 
-/* All threads' steps below this have happened before: no need to look further. */
-static uint32_t horizon(const struct chess *c, const uint16_t *before)
+/* All steps below the returned index happened before, so that a search may stop there. */
+static uint32_t least_clock(const struct chess *c, const uint16_t *before)
 {
 	uint32_t least = before[0];
 
@@ -35,15 +39,15 @@ static uint32_t horizon(const struct chess *c, const uint16_t *before)
 }
 
 /*
- * Who could take the first step if `event` of `thread`, at `j`, is to come before
- * step `i`: of the steps in between that need not come after `i`, and the event
- * itself, those that none of the others comes before. `before`: the event's clock,
- * complete as far down as `i`.
+ * The initials (Abdulla et al.): threads that could take the first step at `i` if the event of
+ * `thread` at `j` is to come before step `i`. Considers that event and the steps in between that
+ * did not happen after `i`. A thread is an initial if none of these happened before its first one.
+ * `before`: the clock of the event, complete down to `i`.
  */
 static uint64_t initials(const struct chess *c, uint32_t i, uint32_t j, uint32_t thread,
 			 const uint16_t *before)
 {
-	uint32_t first[CHESS_THREADS];	/* such a step, of each of the threads `in` */
+	uint32_t first[CHESS_THREADS];	/* first such step of each thread in the set `in` */
 	uint64_t in = 0, found = 0;
 
 	for (uint32_t k = i + 1; k <= j; k++) {
@@ -52,7 +56,7 @@ static uint64_t initials(const struct chess *c, uint32_t i, uint32_t j, uint32_t
 		uint32_t own = k < j ? f->chosen : thread;
 		bool initial = !(in >> own & 1);
 
-		if (k < j && (f->options || is_before(c, i, clock)))
+		if (k < j && (f->is_choice || is_before(c, i, clock)))
 			continue;
 		for (uint64_t left = in; left && initial; left &= left - 1) {
 			uint32_t t = (uint32_t)__builtin_ctzll(left);
@@ -68,8 +72,8 @@ static uint64_t initials(const struct chess *c, uint32_t i, uint32_t j, uint32_t
 	return found;
 }
 
-/* One of `threads` is to be tried at step `i`, unless one is or need not be. */
-static void try_one_at(struct chess *c, uint32_t i, uint64_t threads, uint32_t rather)
+/* Adds one of `threads` to `todo` of step `i`, unless one of them is in it or in the sleep set. */
+static void add_backtrack(struct chess *c, uint32_t i, uint64_t threads, uint32_t rather)
 {
 	struct chess_frame *f = &c->frames[i];
 
@@ -84,32 +88,33 @@ static void try_one_at(struct chess *c, uint32_t i, uint64_t threads, uint32_t r
 		f->todo |= f->allowed;
 }
 
-/* Two steps that depend on each other, but never stand side by side ready to run. */
-static bool excluded(const struct sched_event *earlier, const struct sched_event *later)
+/* True for dependent steps that cannot be swapped since they are never enabled together. */
+static bool never_adjacent(const struct sched_event *earlier, const struct sched_event *later)
 {
 	return earlier->op == SCHED_OP_RELEASE && later->op == SCHED_OP_ACQUIRE;
 }
 
 /*
- * `event` of `thread` comes after all frames below `j` (whether or not it was
- * executed): fills its clock, and says what it could be swapped with. `runnable`:
- * who was at `j`.
+ * Fills the clock `before` of the event of `thread` that comes after all frames below `j`, whether
+ * or not the run executed it. Adds a backtracking point at each step with which the event could be
+ * swapped. `runnable`: set of threads that could run at `j`.
  */
-static void look_back(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
-		      uint64_t runnable, uint16_t *before)
+static void find_reversible(struct chess *c, uint32_t j, uint32_t thread,
+			    const struct sched_event *event, uint64_t runnable, uint16_t *before)
 {
 	uint16_t prior[CHESS_THREADS];	/* clock of the thread before the event */
-	uint16_t near[CHESS_THREADS];	/* what lies behind another swap, and need not be looked at */
+	/* Clock of the steps that are before another race, and need no point of their own. */
+	uint16_t covered[CHESS_THREADS];
 	bool met = false;
 	uint32_t stop = 0;
 
 	for (uint32_t t = 0; t < CHESS_THREADS; t++)
-		prior[t] = near[t] = before[t] = 0;
+		prior[t] = covered[t] = before[t] = 0;
 	for (uint32_t i = j; i-- > stop;) {
 		const struct chess_frame *f = &c->frames[i];
 		bool enabled = !met && !(f->runnable >> thread & 1) && runnable >> thread & 1;
 
-		if (f->options)
+		if (f->is_choice)
 			continue;
 		runnable = f->runnable;
 		if (f->chosen == thread) {
@@ -117,17 +122,17 @@ static void look_back(struct chess *c, uint32_t j, uint32_t thread, const struct
 				continue;
 			met = true;
 			join(c, before, i);
-			join(c, near, i);
+			join(c, covered, i);
 			join(c, prior, i);
-			stop = horizon(c, prior);
+			stop = least_clock(c, prior);
 		} else if (enabled) {
 			join(c, before, i);
 		} else if (sched_dependent(&f->event, event)) {
-			bool swaps = !excluded(&f->event, event);
+			bool swaps = !never_adjacent(&f->event, event);
 
-			if (swaps && !is_before(c, i, near)) {
-				try_one_at(c, i, initials(c, i, j, thread, before), thread);
-				join(c, near, i);
+			if (swaps && !is_before(c, i, covered)) {
+				add_backtrack(c, i, initials(c, i, j, thread, before), thread);
+				join(c, covered, i);
 			}
 			join(c, before, i);
 		}
@@ -135,11 +140,11 @@ static void look_back(struct chess *c, uint32_t j, uint32_t thread, const struct
 }
 
 /*
- * Under a bound: an event that depends on nothing another thread does later can as
- * well be executed before its thread is left, at no more preemptions; before any
- * other, all threads are to be tried.
+ * With a bound: adds all threads to `todo` of the steps of other threads that conflict with the
+ * event. No alternatives are needed at other steps: an event that no later event of another thread
+ * depends on can be executed before its thread is left, without an additional preemption.
  */
-static void look_for_conflicts(struct chess *c, uint32_t j, uint32_t thread,
+static void branch_at_conflicts(struct chess *c, uint32_t j, uint32_t thread,
 			       const struct sched_event *event)
 {
 	for (uint32_t i = 0; i < j; i++) {
@@ -151,26 +156,29 @@ static void look_for_conflicts(struct chess *c, uint32_t j, uint32_t thread,
 	}
 }
 
-static void look(struct chess *c, uint32_t j, uint32_t thread, const struct sched_event *event,
-		 uint64_t runnable, uint16_t *before)
+static void add_alternatives(struct chess *c, uint32_t j, uint32_t thread,
+			     const struct sched_event *event, uint64_t runnable, uint16_t *before)
 {
 	if (c->bounded)
-		look_for_conflicts(c, j, thread, event);
+		branch_at_conflicts(c, j, thread, event);
 	else
-		look_back(c, j, thread, event, runnable, before);
+		find_reversible(c, j, thread, event, runnable, before);
 }
 
 void chess_find_races(struct chess *c)
 {
 	uint16_t before[CHESS_THREADS];
 
-	for (uint32_t j = c->fresh; j < c->count; j++) {
+	for (uint32_t j = c->first_new; j < c->count; j++) {
 		struct chess_frame *f = &c->frames[j];
 
-		if (!f->options)
-			look(c, j, f->chosen, &f->event, f->runnable, f->before);
+		if (!f->is_choice)
+			add_alternatives(c, j, f->chosen, &f->event, f->runnable, f->before);
 	}
-	/* What was still to be done at the end: in a deadlock, or if the rest was redundant. */
+	/*
+	 * Events still pending at the end of the run: after a deadlock, or if the rest was
+	 * redundant.
+	 */
 	for (uint32_t t = 0; t < c->threads; t++)
-		look(c, c->count, t, &c->pending[t], 0, before);
+		add_alternatives(c, c->count, t, &c->pending[t], 0, before);
 }

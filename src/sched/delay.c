@@ -1,12 +1,11 @@
 /*
- * Random delays (as in ConTest: Edelstein, Farchi, Nir, Ratsaby, Ur, IBM Systems
- * Journal 2002, and Maple's baseline RandDelay): at random steps the running
- * thread is put to sleep for a random number of steps, then goes on at once. In
- * between, threads run without preemption. If all sleep, the one to wake first
- * wakes now: time does not pass where nobody runs.
+ * Random delays, as in ConTest (Edelstein, Farchi, Nir, Ratsaby, Ur, IBM Systems Journal 2002) and
+ * in Maple's baseline RandDelay. At random steps the running thread falls asleep for a random
+ * number of steps. When it wakes up, it runs at once. In between, threads run without preemption.
+ * If all runnable threads sleep, the first to wake up does so now, since no steps would pass.
  *
- * The mean distance of delays is an eighth of the run, or 1000/switch_permille;
- * a delay is up to twice as long.
+ * The mean distance of two delays is 1/8 of the run, or 1000/switch_permille steps. A delay has
+ * the same distribution: up to twice the mean.
  */
 #include "sched/pick.h"
 
@@ -14,9 +13,9 @@ struct delay {
 	uint64_t seed;
 	uint32_t permille;
 	uint64_t rng;
-	uint64_t mean;				/* steps between delays */
+	uint64_t mean;				/* mean number of steps between delays */
 	uint64_t next;				/* step of the next delay */
-	uint64_t wakes[SCHED_MAX_THREADS];	/* at which step; 0: does not sleep */
+	uint64_t wakes[SCHED_MAX_THREADS];	/* step at which a thread wakes up; 0: awake */
 };
 
 static void delay_init(void *state, const struct sched_params *params)
@@ -27,7 +26,7 @@ static void delay_init(void *state, const struct sched_params *params)
 	d->permille = params->switch_permille;
 }
 
-/* 1 … 2 × mean - 1 */
+/* Uniform in 1 to 2 * mean - 1. */
 static uint64_t distance(struct delay *d)
 {
 	return 1 + rng_below(&d->rng, 2 * d->mean - 1);
@@ -50,7 +49,7 @@ static void delay_begin(void *state, const struct sched_run *run)
 		d->wakes[i] = 0;
 }
 
-/* The runnable sleeper that wakes first; SCHED_MAX_THREADS if none sleeps. */
+/* The sleeping runnable thread that wakes up first; SCHED_MAX_THREADS if none sleeps. */
 static uint32_t first_sleeper(const struct delay *d, const struct sched_point *point)
 {
 	uint32_t first = SCHED_MAX_THREADS;
@@ -65,7 +64,7 @@ static uint32_t first_sleeper(const struct delay *d, const struct sched_point *p
 	return first;
 }
 
-/* One of those awake, any with the same chance; SCHED_MAX_THREADS if all sleep. */
+/* A uniform choice among the runnable threads that are awake; SCHED_MAX_THREADS if all sleep. */
 static uint32_t any_awake(struct delay *d, const struct sched_point *point)
 {
 	uint32_t found = SCHED_MAX_THREADS;
@@ -80,7 +79,7 @@ static uint32_t any_awake(struct delay *d, const struct sched_point *point)
 	return found;
 }
 
-static uint32_t who(struct delay *d, const struct sched_point *point)
+static uint32_t choose_thread(struct delay *d, const struct sched_point *point)
 {
 	uint32_t sleeper = first_sleeper(d, point);
 	uint32_t thread;
@@ -90,7 +89,8 @@ static uint32_t who(struct delay *d, const struct sched_point *point)
 	if (pick_may_stay(point) && !d->wakes[point->running])
 		return point->running;
 	if (point->yields)
-		return pick_other(point, &d->rng);	/* it may wait for one that sleeps */
+		/* It may spin until a sleeping thread acts. */
+		return pick_other(point, &d->rng);
 	thread = any_awake(d, point);
 	return thread < SCHED_MAX_THREADS ? thread : sleeper;
 }
@@ -106,7 +106,7 @@ static void delay_pick(void *state, const struct sched_point *point, struct sche
 			d->wakes[point->running] = point->step + distance(d);
 		d->next = point->step + distance(d);
 	}
-	out->thread = who(d, point);
+	out->thread = choose_thread(d, point);
 	d->wakes[out->thread] = 0;
 	sleeper = first_sleeper(d, point);
 	until = d->next;

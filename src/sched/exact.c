@@ -1,19 +1,19 @@
 /*
- * The turns of a plan, one after the other: replay. If the thread a turn asks for
- * cannot run, the plan is lost: that is remembered, and the run goes on without
- * preemption, as it does after the last turn.
+ * Exact: takes the turns of a plan, one after the other. This is a replay. If the thread of a turn
+ * cannot run, the run has diverged: the strategy remembers at which turn, and the run goes on
+ * without preemption, as it does after the last turn.
  */
 #include "sched/exact.h"
 #include "sched/pick.h"
 
-static uint64_t turns_of(const struct exact *e)
+static uint64_t turn_count(const struct exact *e)
 {
 	return e->plan ? e->plan->turns : 0;
 }
 
-static uint64_t left_at(const struct exact *e, uint64_t step)
+static uint64_t steps_left(const struct exact *e, uint64_t step)
 {
-	uint64_t taken = step > e->asked ? step - e->asked : 0;
+	uint64_t taken = step > e->last_pick ? step - e->last_pick : 0;
 
 	return taken < e->left ? e->left - taken : 0;
 }
@@ -22,30 +22,30 @@ const struct sched_turn *exact_peek(const void *state)
 {
 	const struct exact *e = state;
 
-	if (e->lost || e->next >= turns_of(e))
+	if (e->diverged || e->next >= turn_count(e))
 		return NULL;
 	return &sched_plan_turns(e->plan)[e->next];
 }
 
 const struct sched_turn *exact_due(const void *state, uint64_t step)
 {
-	return left_at(state, step) ? NULL : exact_peek(state);
+	return steps_left(state, step) ? NULL : exact_peek(state);
 }
 
 void exact_advance(void *state)
 {
 	struct exact *e = state;
 
-	if (e->next < turns_of(e))
+	if (e->next < turn_count(e))
 		e->next++;
 }
 
-static void lose(struct exact *e, uint64_t turn)
+static void diverge(struct exact *e, uint64_t turn)
 {
-	if (e->lost)
+	if (e->diverged)
 		return;
-	e->lost = true;
-	e->lost_at = turn;
+	e->diverged = true;
+	e->diverged_at = turn;
 	e->left = 0;
 }
 
@@ -53,39 +53,39 @@ void exact_lose(void *state)
 {
 	struct exact *e = state;
 
-	lose(e, e->next);
+	diverge(e, e->next);
 }
 
 void exact_lose_here(void *state)
 {
 	struct exact *e = state;
 
-	lose(e, e->current);
+	diverge(e, e->current);
 }
 
 bool exact_lost(const void *state, uint64_t *turn)
 {
 	const struct exact *e = state;
 
-	if (e->lost)
-		*turn = e->lost_at;
-	return e->lost;
+	if (e->diverged)
+		*turn = e->diverged_at;
+	return e->diverged;
 }
 
 bool exact_done(const void *state)
 {
 	const struct exact *e = state;
 
-	return e->next >= turns_of(e);
+	return e->next >= turn_count(e);
 }
 
 void exact_end(void *state)
 {
 	struct exact *e = state;
 
-	e->next = turns_of(e);
+	e->next = turn_count(e);
 	e->left = 0;
-	e->lost = false;
+	e->diverged = false;
 }
 
 uint64_t exact_wants(const void *state, uint64_t step)
@@ -93,9 +93,9 @@ uint64_t exact_wants(const void *state, uint64_t step)
 	const struct exact *e = state;
 	const struct sched_turn *turn;
 
-	if (e->lost)
+	if (e->diverged)
 		return 0;
-	if (left_at(e, step))
+	if (steps_left(e, step))
 		return sched_plan_turns(e->plan)[e->current].name;
 	turn = exact_peek(e);
 	return turn && turn->kind == SCHED_TURN_RUN ? turn->name : 0;
@@ -106,18 +106,18 @@ bool exact_check(void *state, uint64_t steps, uint32_t check)
 	struct exact *e = state;
 	const struct sched_turn *turn = NULL;
 
-	if (e->lost)
+	if (e->diverged)
 		return true;
 	while (e->checked < e->next && (!turn || turn->kind != SCHED_TURN_RUN))
 		turn = &sched_plan_turns(e->plan)[e->checked++];
 	if (!turn || turn->kind != SCHED_TURN_RUN || !turn->check)
 		return true;
-	/* Behind the plan's end the last turn may have gone on. */
-	if (turn->steps != steps && e->checked == turns_of(e))
+	/* After the plan's last turn its thread may have gone on, which is no divergence. */
+	if (turn->steps != steps && e->checked == turn_count(e))
 		return true;
 	if (turn->steps == steps && turn->check == check)
 		return true;
-	lose(e, e->checked - 1);
+	diverge(e, e->checked - 1);
 	return false;
 }
 
@@ -135,13 +135,13 @@ static void exact_begin(void *state, const struct sched_run *run)
 	(void)run;
 	e->next = 0;
 	e->left = 0;
-	e->asked = 0;
+	e->last_pick = 0;
 	e->checked = 0;
-	e->lost = false;
+	e->diverged = false;
 }
 
-/* Begins the next RUN turn if none is under way; false: there is none to follow. */
-static bool under_way(struct exact *e)
+/* Begins the next RUN turn unless one has steps left. False: the run cannot follow the plan. */
+static bool begin_turn(struct exact *e)
 {
 	const struct sched_turn *turn;
 
@@ -150,7 +150,7 @@ static bool under_way(struct exact *e)
 		if (!turn)
 			return false;
 		if (turn->kind != SCHED_TURN_RUN) {
-			lose(e, e->next);
+			diverge(e, e->next);
 			return false;
 		}
 		e->current = e->next++;
@@ -163,9 +163,9 @@ static void exact_pick(void *state, const struct sched_point *point, struct sche
 {
 	struct exact *e = state;
 
-	e->left = left_at(e, point->step);
-	e->asked = point->step;
-	if (under_way(e)) {
+	e->left = steps_left(e, point->step);
+	e->last_pick = point->step;
+	if (begin_turn(e)) {
 		uint64_t name = sched_plan_turns(e->plan)[e->current].name;
 
 		for (size_t i = 0; i < point->count; i++)
@@ -174,9 +174,9 @@ static void exact_pick(void *state, const struct sched_point *point, struct sche
 				out->steps = e->left;
 				return;
 			}
-		lose(e, e->current);
+		diverge(e, e->current);
 	}
-	out->thread = pick_onward(point);
+	out->thread = pick_no_preemption(point);
 	out->steps = SCHED_NO_LIMIT;
 }
 

@@ -1,9 +1,9 @@
 /*
- * Feedback: the turns of a plan as far as they can be had, then a random walk. The plan is a
- * mutation of what an earlier run did that showed something new (explore/search/corpus.h); without
- * one, all is random.
+ * Feedback: follows the turns of a plan where possible, then makes a random walk. The plan is a
+ * mutation of the schedule of an earlier run that showed something new (explore/search/corpus.h).
+ * Without a plan the whole run is a random walk.
  *
- * A turn whose thread cannot run, is not there or yields is passed over.
+ * A turn is skipped if its thread does not exist, cannot run or yields.
  */
 #include "abi/plan.h"
 #include "sched/pick.h"
@@ -12,9 +12,9 @@ struct feedback {
 	const struct sched_plan *plan;
 	uint64_t seed, rng;
 	uint32_t permille;
-	uint64_t next;		/* first turn not begun */
-	uint64_t until;		/* the step at which the thread under way is left */
-	uint32_t thread;	/* … that one, SCHED_MAX_THREADS: none */
+	uint64_t next;		/* index of the first turn not begun */
+	uint64_t until;		/* step at which the current turn ends */
+	uint32_t thread;	/* thread of the current turn; SCHED_MAX_THREADS: none yet */
 };
 
 static void feedback_init(void *state, const struct sched_params *params)
@@ -35,7 +35,7 @@ static void feedback_begin(void *state, const struct sched_run *run)
 	f->thread = SCHED_MAX_THREADS;
 }
 
-/* Begins the next turn that can be had; false: there is none. */
+/* Begins the next turn of the plan that is possible; false: there is none. */
 static bool begin_turn(struct feedback *f, const struct sched_point *point)
 {
 	while (f->plan && f->next < f->plan->turns) {
@@ -81,7 +81,7 @@ static uint32_t feedback_choose(void *state, uint32_t count)
 
 const struct strategy strategy_feedback = {
 	.name = "feedback",
-	.summary = "mutations of runs in which places depended on new ones",
+	.summary = "mutations of schedules that showed new dependencies",
 	.state_size = sizeof(struct feedback),
 	.init = feedback_init,
 	.begin = feedback_begin,

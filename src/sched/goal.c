@@ -1,56 +1,60 @@
 /*
- * Goal-directed: a thread that stands before the second event of an order whose
- * first has not happened is held; otherwise a random walk with stickiness. The
- * idea of holding threads at one site until another gets to its own is that of
- * CalFuzzer (Sen, PLDI 2008) and of Maple's active scheduler (Yu et al., OOPSLA
- * 2012); here events are named by thread, site and n-th time.
+ * Goal-directed: enforces the orders of a plan. A thread that stands before the second event of an
+ * order whose first event has not happened is held. Among the other threads the strategy makes a
+ * sticky random walk. Holding a thread at one site until another reaches its own is the idea of
+ * CalFuzzer (Sen, PLDI 2008) and of Maple's active scheduler (Yu et al., OOPSLA 2012). Here events
+ * are named by thread, site and n-th visit. goal.h has an example.
  *
- * A plan with turns is followed up to where the first thread has to be held (PENELOPE's
- * first region, Sorrentino et al., FSE 2010): that the run with these turns came to the
- * events of the orders is the best reason to think that this one will.
+ * If the plan has turns, the run follows them up to the point where a thread has to be held
+ * (PENELOPE's first region: Sorrentino, Farzan, Madhusudan, FSE 2010). The run with these turns
+ * reached the events of the orders, so this run is likely to reach them, too.
  *
- * Who was held goes on as soon as its order allows it.
+ * A held thread goes on as soon as its order allows it.
  *
- * If all that can run is held, or does nothing but wait in circles for who is held, the
- * orders cannot all be had from here: the one held last is let go, its order given
- * up, and the run goes on.
+ * If all runnable threads are held, or spin until a held thread does something, the orders are
+ * infeasible from here. The strategy then gives up the orders that hold the thread held last, lets
+ * this thread go, and continues with the other orders.
  *
- * Every step is asked for while an order is open, since every event counts.
+ * While an order is open, pick() grants one step at a time, since every visit to a site counts.
  */
 #include "abi/plan.h"
 #include "sched/exact.h"
 #include "sched/goal.h"
 #include "sched/pick.h"
 
-#define IDLE 8u		/* rounds of spinning that tell that it waits for who is held */
+/* Value of sched_point.idle from which a spinning thread is taken to wait for a held thread. */
+#define SPIN_ROUNDS 8u
 
+/* Progress of one order. */
 struct progress {
-	uint64_t first, second;	/* how often each name has been at its site */
-	uint64_t first_left, second_left;	/* … when the plan was left */
-	bool first_done, second_done, given_up;
-	bool let_go;		/* … since everybody was held */
+	uint64_t first, second;	/* number of visits that match each name */
+	uint64_t first_in_prefix, second_in_prefix;	/* these numbers at `prefix_end` */
+	bool first_done, second_done;
+	bool given_up;		/* the order cannot come about, or a thread was let go against it */
+	bool all_held;		/* given up because all runnable threads were held */
 };
 
 struct goal {
-	struct exact guide;			/* first, as `follows` has it */
-	bool guided;				/* the plan's turns are followed */
-	uint64_t left_at;			/* the step at which they were left to hold; SCHED_NO_LIMIT: not */
+	struct exact guide;		/* must be first: see strategy.follows */
+	bool guided;			/* the run follows the plan's turns */
+	/* Step at which it stopped since a thread had to be held; SCHED_NO_LIMIT: it did not. */
+	uint64_t prefix_end;
 	uint64_t seed;
-	uint32_t permille;
-	uint32_t then;				/* enum goal_then */
-	uint32_t orders;
-	bool truncated;
+	uint32_t permille;		/* chance per step to leave the running thread */
+	uint32_t policy;		/* enum goal_then */
+	uint32_t orders;		/* entries of `order` and `progress` in use */
+	bool truncated;			/* the plan has more orders */
 	uint64_t rng;
-	uint64_t asked;				/* step of the last question; SCHED_NO_LIMIT: counted */
-	uint64_t until;				/* the step at which the running thread is left */
-	uint64_t chosen;			/* name of the thread */
-	uint64_t site;				/* … and where it was to take its step */
-	uint32_t open;				/* orders neither met nor given up */
-	uint32_t last;				/* who took the last step of the pattern */
-	bool yielded;
+	uint64_t last_pick;		/* step of the last pick(); SCHED_NO_LIMIT: it is counted */
+	uint64_t until;			/* step at which the walk leaves the running thread */
+	uint64_t chosen;		/* name of the thread that the last pick() chose */
+	uint64_t site;			/* site of that thread's pending event */
+	uint32_t open_orders;		/* number of orders neither met nor given up */
+	uint32_t last_thread;		/* thread that closed the last open order */
+	bool yielded;			/* a thread has yielded since then */
 	uint64_t held_since[SCHED_MAX_THREADS];	/* step + 1; 0: not held */
 	struct progress progress[GOAL_MAX_ORDERS];
-	struct sched_order order[GOAL_MAX_ORDERS];	/* copied, for who has the state alone */
+	struct sched_order order[GOAL_MAX_ORDERS];	/* copied: goal_result() has no plan */
 };
 
 static bool matches(const struct sched_name *name, uint64_t thread, uint64_t site)
@@ -63,12 +67,12 @@ static uint64_t nth(const struct sched_name *name)
 	return name->nth ? name->nth : 1;
 }
 
-static bool happened(const struct sched_name *name)
+static bool in_prefix(const struct sched_name *name)
 {
 	return name->nth == GOAL_HAPPENED;
 }
 
-/* Is a step of `thread` at `site` the first event of this order? */
+/* True if a step of `thread` at `site` is the first event of this order. */
 static bool is_first(const struct goal *g, uint32_t order, uint64_t thread, uint64_t site)
 {
 	const struct sched_name *first = &g->order[order].first;
@@ -76,7 +80,7 @@ static bool is_first(const struct goal *g, uint32_t order, uint64_t thread, uint
 	return matches(first, thread, site) && g->progress[order].first + 1 == nth(first);
 }
 
-/* Is a step of `thread` at `site` the second event of this order? */
+/* True if a step of `thread` at `site` is the second event of this order. */
 static bool is_second(const struct goal *g, uint32_t order, uint64_t thread, uint64_t site)
 {
 	const struct sched_name *second = &g->order[order].second;
@@ -92,7 +96,7 @@ void goal_result(const void *state, struct goal_result *out)
 	out->truncated = g->truncated;
 }
 
-/* Nobody asks after the last step of a run, but it was taken: perhaps it crashed. */
+/* No pick() follows the last step of a run, so that step is counted here: it may have crashed. */
 void goal_result_of(const void *state, uint32_t from, uint32_t count, struct goal_result *out)
 {
 	const struct goal *g = state;
@@ -100,20 +104,20 @@ void goal_result_of(const void *state, uint32_t from, uint32_t count, struct goa
 	*out = (struct goal_result){ 0 };
 	for (uint32_t i = from; i < from + count && i < g->orders; i++) {
 		const struct progress *p = &g->progress[i];
-		bool asked = g->asked != SCHED_NO_LIMIT;
-		bool second = asked && p->first_done && is_second(g, i, g->chosen, g->site);
-		bool first = asked && is_first(g, i, g->chosen, g->site);
+		bool pending = g->last_pick != SCHED_NO_LIMIT;
+		bool second = pending && p->first_done && is_second(g, i, g->chosen, g->site);
+		bool first = pending && is_first(g, i, g->chosen, g->site);
 
 		out->orders++;
 		out->met += !p->given_up && (p->second_done || second);
 		out->kept += !p->given_up && (p->first_done || first);
-		out->infeasible |= p->let_go;
+		out->infeasible |= p->all_held;
 	}
 }
 
-static void reduce(struct sched_name *name, uint64_t count)
+static void subtract_prefix_visits(struct sched_name *name, uint64_t count)
 {
-	if (!happened(name))
+	if (!in_prefix(name))
 		name->nth = count < nth(name) ? nth(name) - count : GOAL_HAPPENED;
 }
 
@@ -121,13 +125,13 @@ bool goal_rest(const void *state, uint64_t *steps, struct sched_order *out)
 {
 	const struct goal *g = state;
 
-	*steps = g->left_at;
+	*steps = g->prefix_end;
 	for (uint32_t i = 0; i < g->orders; i++) {
 		out[i] = g->order[i];
-		reduce(&out[i].first, g->progress[i].first_left);
-		reduce(&out[i].second, g->progress[i].second_left);
+		subtract_prefix_visits(&out[i].first, g->progress[i].first_in_prefix);
+		subtract_prefix_visits(&out[i].second, g->progress[i].second_in_prefix);
 	}
-	return g->left_at != SCHED_NO_LIMIT;
+	return g->prefix_end != SCHED_NO_LIMIT;
 }
 
 static void goal_init(void *state, const struct sched_params *params)
@@ -139,7 +143,7 @@ static void goal_init(void *state, const struct sched_params *params)
 	strategy_exact.init(&g->guide, params);
 	g->seed = params->seed;
 	g->permille = pick_permille(params);
-	g->then = params->depth;
+	g->policy = params->depth;
 	g->truncated = orders > GOAL_MAX_ORDERS;
 	g->orders = g->truncated ? GOAL_MAX_ORDERS : (uint32_t)orders;
 	for (uint32_t i = 0; i < g->orders; i++)
@@ -152,21 +156,21 @@ static void goal_begin(void *state, const struct sched_run *run)
 
 	strategy_exact.begin(&g->guide, run);
 	g->guided = !exact_done(&g->guide);
-	g->left_at = SCHED_NO_LIMIT;
+	g->prefix_end = SCHED_NO_LIMIT;
 	g->rng = pick_seed(g->seed, run->number);
-	g->asked = SCHED_NO_LIMIT;
+	g->last_pick = SCHED_NO_LIMIT;
 	g->until = 0;
-	g->open = g->orders;
-	g->last = SCHED_MAX_THREADS;
+	g->open_orders = g->orders;
+	g->last_thread = SCHED_MAX_THREADS;
 	g->yielded = false;
 	for (size_t i = 0; i < SCHED_MAX_THREADS; i++)
 		g->held_since[i] = 0;
 	for (uint32_t i = 0; i < g->orders; i++) {
 		struct progress *p = &g->progress[i];
 
-		*p = (struct progress){ .first_done = happened(&g->order[i].first),
-					.second_done = happened(&g->order[i].second) };
-		g->open -= p->second_done;
+		*p = (struct progress){ .first_done = in_prefix(&g->order[i].first),
+					.second_done = in_prefix(&g->order[i].second) };
+		g->open_orders -= p->second_done;
 	}
 }
 
@@ -182,14 +186,14 @@ static void executed(struct goal *g, uint64_t thread, uint64_t site)
 			p->first_done = true;
 		if (matches(&o->second, thread, site) && ++p->second == nth(&o->second)) {
 			p->second_done = true;
-			p->given_up |= !had_first;	/* it came too early all the same */
+			p->given_up |= !had_first;	/* the second event came too early */
 		}
 		if (is_open && p->second_done)
-			g->open--;
+			g->open_orders--;
 	}
 }
 
-static bool holds(const struct goal *g, uint32_t order, uint64_t thread, uint64_t site)
+static bool is_held_by(const struct goal *g, uint32_t order, uint64_t thread, uint64_t site)
 {
 	const struct progress *p = &g->progress[order];
 
@@ -200,7 +204,7 @@ static bool holds(const struct goal *g, uint32_t order, uint64_t thread, uint64_
 static bool is_held(const struct goal *g, const struct sched_point *point, uint32_t thread)
 {
 	for (uint32_t i = 0; i < g->orders; i++)
-		if (holds(g, i, point->name[thread], point->pending[thread].site))
+		if (is_held_by(g, i, point->name[thread], point->pending[thread].site))
 			return true;
 	return false;
 }
@@ -213,8 +217,8 @@ static bool any_held(const struct goal *g, const struct sched_point *point)
 	return false;
 }
 
-/* Nobody gets on while they are held: gives up what holds the latest of them. */
-static uint32_t let_go(struct goal *g, const struct sched_point *point)
+/* No thread can go on: gives up the orders that hold the thread held last, and returns it. */
+static uint32_t let_latest_go(struct goal *g, const struct sched_point *point)
 {
 	uint32_t latest = point->runnable[0];
 
@@ -222,16 +226,16 @@ static uint32_t let_go(struct goal *g, const struct sched_point *point)
 		if (g->held_since[point->runnable[i]] > g->held_since[latest])
 			latest = point->runnable[i];
 	for (uint32_t i = 0; i < g->orders; i++)
-		if (holds(g, i, point->name[latest], point->pending[latest].site)) {
-			g->progress[i].given_up = g->progress[i].let_go = true;
-			g->open--;
+		if (is_held_by(g, i, point->name[latest], point->pending[latest].site)) {
+			g->progress[i].given_up = g->progress[i].all_held = true;
+			g->open_orders--;
 		}
 	g->held_since[latest] = 0;
 	return latest;
 }
 
-/* A random walk among those not held. */
-static uint32_t walk(struct goal *g, const struct sched_point *point)
+/* A random walk among the threads that are not held. */
+static uint32_t random_walk(struct goal *g, const struct sched_point *point)
 {
 	uint32_t found = SCHED_MAX_THREADS;
 	uint64_t seen = 0;
@@ -239,8 +243,8 @@ static uint32_t walk(struct goal *g, const struct sched_point *point)
 
 	if (stays && !g->held_since[point->running])
 		return point->running;
-	if (point->idle >= IDLE && any_held(g, point))
-		return let_go(g, point);
+	if (point->idle >= SPIN_ROUNDS && any_held(g, point))
+		return let_latest_go(g, point);
 	g->until = point->step + pick_geometric(&g->rng, g->permille);
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
@@ -252,13 +256,16 @@ static uint32_t walk(struct goal *g, const struct sched_point *point)
 	if (found < SCHED_MAX_THREADS)
 		return found;
 	return point->runs && !g->held_since[point->running] ? point->running :
-							       let_go(g, point);
+							       let_latest_go(g, point);
 }
 
-/* Who has waited for longest goes on as soon as it may: others would disturb the pattern. */
-static uint32_t towards(struct goal *g, const struct sched_point *point)
+/*
+ * Updates which threads are held. If an order now allows a held thread to go on, it does so at
+ * once, the thread held longest first: steps of other threads could disturb the pattern.
+ */
+static uint32_t pick_unheld(struct goal *g, const struct sched_point *point)
 {
-	uint32_t freed = SCHED_MAX_THREADS;
+	uint32_t released = SCHED_MAX_THREADS;
 	uint64_t since = UINT64_MAX;
 
 	for (size_t i = 0; i < point->count; i++) {
@@ -270,15 +277,15 @@ static uint32_t towards(struct goal *g, const struct sched_point *point)
 			continue;
 		}
 		if (g->held_since[thread] && g->held_since[thread] < since) {
-			freed = thread;
+			released = thread;
 			since = g->held_since[thread];
 		}
 		g->held_since[thread] = 0;
 	}
-	if (freed == SCHED_MAX_THREADS)
-		return walk(g, point);
+	if (released == SCHED_MAX_THREADS)
+		return random_walk(g, point);
 	g->until = point->step + pick_geometric(&g->rng, g->permille);
-	return freed;
+	return released;
 }
 
 static bool is_involved(const struct goal *g, uint64_t thread)
@@ -290,36 +297,38 @@ static bool is_involved(const struct goal *g, uint64_t thread)
 }
 
 /*
- * Everybody before the thread that came last in the pattern: it goes on only while nobody
- * else can, a step at a time. The other side before those who have no part in it.
+ * Chooses any other thread before `last_thread`, which goes on only while no other thread can, one
+ * step at a time. Threads that the orders name come before the rest.
  */
-static void other_side(struct goal *g, const struct sched_point *point, struct sched_choice *out)
+static void pick_other_side(struct goal *g, const struct sched_point *point,
+			    struct sched_choice *out)
 {
 	uint64_t others = 0, involved = 0;
 
-	out->thread = g->last;
+	out->thread = g->last_thread;
 	out->steps = 1;
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
 
-		if (thread == g->last)
+		if (thread == g->last_thread)
 			continue;
 		if (is_involved(g, point->name[thread]) ?
 			    rng_below(&g->rng, ++involved) == 0 :
 			    !involved && rng_below(&g->rng, ++others) == 0)
 			out->thread = thread;
 	}
-	if (out->thread != g->last)
+	if (out->thread != g->last_thread)
 		out->steps = SCHED_NO_LIMIT;
 }
 
-/* No order is open any more. */
-static void afterwards(struct goal *g, const struct sched_point *point, struct sched_choice *out)
+/* Chooses when no order is open any more. */
+static void pick_after_orders(struct goal *g, const struct sched_point *point,
+			      struct sched_choice *out)
 {
 	bool stays = pick_may_stay(point);
 
 	out->steps = SCHED_NO_LIMIT;
-	if (g->then == GOAL_RANDOM) {
+	if (g->policy == GOAL_RANDOM) {
 		if (!stays || point->step >= g->until) {
 			g->until = point->step + pick_geometric(&g->rng, g->permille);
 			out->thread = pick_other(point, &g->rng);
@@ -329,33 +338,33 @@ static void afterwards(struct goal *g, const struct sched_point *point, struct s
 		out->steps = pick_steps(point, g->until);
 		return;
 	}
-	/* One that spins waits for somebody; who must not be last then. */
+	/* A thread that spins may wait for `last_thread`, which must not come last then. */
 	g->yielded |= point->yields;
-	if (g->last == SCHED_MAX_THREADS)
-		g->last = point->running;
-	if (g->then == GOAL_SWITCH && !g->yielded &&
-	    (point->running == g->last || !pick_may_stay(point)))
-		other_side(g, point, out);
+	if (g->last_thread == SCHED_MAX_THREADS)
+		g->last_thread = point->running;
+	if (g->policy == GOAL_SWITCH && !g->yielded &&
+	    (point->running == g->last_thread || !pick_may_stay(point)))
+		pick_other_side(g, point, out);
 	else
-		out->thread = pick_onward(point);
+		out->thread = pick_no_preemption(point);
 }
 
-/* Leaves the plan; `hold`: since the thread whose turn it is has to be held. */
-static void leave(struct goal *g, const struct sched_point *point, bool hold)
+/* Stops following the plan's turns; `hold`: because the next thread has to be held. */
+static void stop_guide(struct goal *g, const struct sched_point *point, bool hold)
 {
 	g->guided = false;
 	exact_end(&g->guide);
 	if (!hold)
 		return;
-	g->left_at = point->step;
+	g->prefix_end = point->step;
 	for (uint32_t i = 0; i < g->orders; i++) {
-		g->progress[i].first_left = g->progress[i].first;
-		g->progress[i].second_left = g->progress[i].second;
+		g->progress[i].first_in_prefix = g->progress[i].first;
+		g->progress[i].second_in_prefix = g->progress[i].second;
 	}
 }
 
-/* The thread whose turn it is by the plan; false: the plan is over or cannot be followed. */
-static bool guide(struct goal *g, const struct sched_point *point, struct sched_choice *out)
+/* Chooses the thread of the plan's current turn. False: the run no longer follows the turns. */
+static bool follow_guide(struct goal *g, const struct sched_point *point, struct sched_choice *out)
 {
 	uint64_t turn;
 
@@ -363,9 +372,9 @@ static bool guide(struct goal *g, const struct sched_point *point, struct sched_
 		return false;
 	strategy_exact.pick(&g->guide, point, out);
 	if (exact_lost(&g->guide, &turn) || !g->guide.left)
-		leave(g, point, false);
+		stop_guide(g, point, false);
 	else if (is_held(g, point, out->thread))
-		leave(g, point, true);
+		stop_guide(g, point, true);
 	return g->guided;
 }
 
@@ -373,17 +382,17 @@ static void goal_pick(void *state, const struct sched_point *point, struct sched
 {
 	struct goal *g = state;
 
-	if (g->asked != SCHED_NO_LIMIT && point->step > g->asked)
+	if (g->last_pick != SCHED_NO_LIMIT && point->step > g->last_pick)
 		executed(g, g->chosen, g->site);
-	g->asked = SCHED_NO_LIMIT;
-	if (!g->open) {
-		afterwards(g, point, out);
+	g->last_pick = SCHED_NO_LIMIT;
+	if (!g->open_orders) {
+		pick_after_orders(g, point, out);
 		return;
 	}
-	if (!guide(g, point, out))
-		out->thread = towards(g, point);
+	if (!follow_guide(g, point, out))
+		out->thread = pick_unheld(g, point);
 	out->steps = 1;
-	g->asked = point->step;
+	g->last_pick = point->step;
 	g->chosen = point->name[out->thread];
 	g->site = point->pending[out->thread].site;
 }
@@ -399,7 +408,7 @@ const struct strategy strategy_goal = {
 	.name = "goal",
 	.guided = "follows a schedule: use snarl replay",
 	.follows = true,
-	.summary = "the orders a schedule file wants, the rest at random",
+	.summary = "enforces the orders of a schedule file, the rest at random",
 	.state_size = sizeof(struct goal),
 	.init = goal_init,
 	.begin = goal_begin,

@@ -12,10 +12,10 @@ static bool conflict(uint64_t first, uint64_t second)
 	return first == IROOT_WRITE || second == IROOT_WRITE;
 }
 
-uint32_t match_access(const struct sched_event *e)
+uint32_t iroot_access_of(const struct sched_event *e)
 {
 	if (!e->object)
-		return MATCH_NONE;
+		return IROOT_MATCH_NO_ACCESS;
 	switch (e->op) {
 	case SCHED_OP_READ: return IROOT_READ;
 	case SCHED_OP_WRITE:
@@ -24,10 +24,10 @@ uint32_t match_access(const struct sched_event *e)
 	case SCHED_OP_TRY: return IROOT_ACQUIRE;
 	case SCHED_OP_RELEASE: return IROOT_RELEASE;
 	}
-	return MATCH_NONE;
+	return IROOT_MATCH_NO_ACCESS;
 }
 
-void match_init(struct match *m, const struct iroot *wanted)
+void iroot_match_init(struct iroot_match *m, const struct iroot *wanted)
 {
 	const struct iroot_shape *s;
 
@@ -41,107 +41,112 @@ void match_init(struct match *m, const struct iroot *wanted)
 					wanted->event[s->dependency[d][1]].access);
 }
 
-void match_begin(struct match *m)
+void iroot_match_begin(struct iroot_match *m)
 {
 	m->exposed = false;
 	m->sources = m->dependencies[0] = m->dependencies[1] = 0;
-	for (unsigned i = 0; i < MATCH_LIVE; i++)
+	for (unsigned i = 0; i < IROOT_MATCH_OPEN; i++)
 		m->source[i].event.size = 0;
 }
 
-static bool same_place(const struct match_event *a, const struct match_event *b)
+static bool overlaps(const struct iroot_match_event *a, const struct iroot_match_event *b)
 {
-	return match_overlap(a->object, a->size, b->object, b->size);
+	return iroot_match_overlap(a->object, a->size, b->object, b->size);
 }
 
-/* Do all events, which are of two dependencies, play the parts that the idiom has? */
-static bool fits(const struct match *m, const struct match_event *const *event)
+/* True if the events of two dependencies have the threads, variables and window of the idiom. */
+static bool fits_idiom(const struct iroot_match *m, const struct iroot_match_event *const *event)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
 
 	for (unsigned i = 0; i < s->events; i++)
 		for (unsigned k = 0; k < i; k++)
-			if ((s->thread[i] == s->thread[k]) != (event[i]->thread == event[k]->thread) ||
-			    (s->variable[i] == s->variable[k]) != same_place(event[i], event[k]))
+			if ((s->thread[i] == s->thread[k]) !=
+				    (event[i]->thread == event[k]->thread) ||
+			    (s->variable[i] == s->variable[k]) != overlaps(event[i], event[k]))
 				return false;
 	for (unsigned i = 0; i < s->pairs; i++) {
-		const struct match_event *a = event[s->pair[i][0]], *b = event[s->pair[i][1]];
+		const struct iroot_match_event *a = event[s->pair[i][0]], *b = event[s->pair[i][1]];
 
 		if (a->own >= b->own || b->own - a->own > IROOT_WINDOW)
 			return false;
 	}
-	/* Of 2 the dependencies themselves leave no room in between. */
+	/* In idiom 2 the dependencies themselves exclude accesses in between. */
 	return m->wanted.idiom != 3 || !event[0]->touched;
 }
 
-static bool joins(const struct match *m, const struct match_dependency *first,
-		  const struct match_dependency *second)
+static bool joins(const struct iroot_match *m, const struct iroot_match_dependency *first,
+		  const struct iroot_match_dependency *second)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
-	const struct match_event *event[IROOT_EVENTS];
+	const struct iroot_match_event *event[IROOT_EVENTS];
 
 	event[s->dependency[0][0]] = &first->event[0];
 	event[s->dependency[0][1]] = &first->event[1];
 	if (m->wanted.idiom == 2 && (first->event[1].thread != second->event[0].thread ||
 				     first->event[1].own != second->event[0].own))
-		return false;	/* B is one event of both */
+		return false;	/* B must be one event, which both dependencies share */
 	event[s->dependency[1][0]] = &second->event[0];
 	event[s->dependency[1][1]] = &second->event[1];
-	return fits(m, event);
+	return fits_idiom(m, event);
 }
 
-static uint32_t live(uint32_t ever)
+static uint32_t stored(uint32_t added)
 {
-	return ever < MATCH_LIVE ? ever : MATCH_LIVE;
+	return added < IROOT_MATCH_OPEN ? added : IROOT_MATCH_OPEN;
 }
 
-/* A dependency came about. */
-static void depends(struct match *m, uint32_t which, const struct match_event *from,
-		    const struct match_event *to)
+/* Records an instance of a dependency, and checks whether it completes the root. */
+static void add_dependency(struct iroot_match *m, uint32_t which,
+			   const struct iroot_match_event *from, const struct iroot_match_event *to)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
-	struct match_dependency *d = &m->dependency[which][m->dependencies[which]++ % MATCH_LIVE];
+	struct iroot_match_dependency *d =
+		&m->dependency[which][m->dependencies[which]++ % IROOT_MATCH_OPEN];
 
-	*d = (struct match_dependency){ { *from, *to } };
+	*d = (struct iroot_match_dependency){ { *from, *to } };
 	m->exposed |= s->dependencies == 1;
-	for (uint32_t i = 0; s->dependencies == 2 && i < live(m->dependencies[!which]); i++) {
-		const struct match_dependency *other = &m->dependency[!which][i];
+	for (uint32_t i = 0; s->dependencies == 2 && i < stored(m->dependencies[!which]); i++) {
+		const struct iroot_match_dependency *other = &m->dependency[!which][i];
 
 		m->exposed |= which ? joins(m, other, d) : joins(m, d, other);
 	}
 }
 
-/* What is open at this place: it ends here, or its thread comes back to it. */
-static void touch(struct match *m, const struct match_event *e, uint64_t site, uint32_t access)
+/* Ends the sources at the object that `e` accesses; marks events whose thread touches it again. */
+static void add_access(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site,
+		       uint32_t access)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
 
-	for (uint32_t i = 0; i < live(m->sources); i++) {
-		struct match_source *from = &m->source[i];
+	for (uint32_t i = 0; i < stored(m->sources); i++) {
+		struct iroot_match_source *from = &m->source[i];
 		const struct iroot_event *to = &m->wanted.event[s->dependency[from->dependency][1]];
 
-		if (!from->event.size || !same_place(&from->event, e))
+		if (!from->event.size || !overlaps(&from->event, e))
 			continue;
-		if (from->event.thread != e->thread && match_is(to, site, access))
-			depends(m, from->dependency, &from->event, e);
+		if (from->event.thread != e->thread && iroot_match_is(to, site, access))
+			add_dependency(m, from->dependency, &from->event, e);
 		from->event.size = 0;
 	}
-	for (uint32_t i = 0; m->wanted.idiom == 3 && i < live(m->dependencies[0]); i++) {
-		struct match_event *first = &m->dependency[0][i].event[0];
+	for (uint32_t i = 0; m->wanted.idiom == 3 && i < stored(m->dependencies[0]); i++) {
+		struct iroot_match_event *first = &m->dependency[0][i].event[0];
 
-		first->touched |= first->thread == e->thread && same_place(first, e);
+		first->touched |= first->thread == e->thread && overlaps(first, e);
 	}
 }
 
-bool match_event(struct match *m, const struct match_event *e, uint64_t site, uint32_t access)
+bool iroot_match_event(struct iroot_match *m, const struct iroot_match_event *e, uint64_t site,
+		       uint32_t access)
 {
 	const struct iroot_shape *s = &iroot_shapes[m->wanted.idiom];
 
-	if (m->exposed || !m->possible || access == MATCH_NONE || !e->size)
+	if (m->exposed || !m->possible || access == IROOT_MATCH_NO_ACCESS || !e->size)
 		return m->exposed;
-	touch(m, e, site, access);
+	add_access(m, e, site, access);
 	for (uint32_t d = 0; d < s->dependencies; d++)
-		if (match_is(&m->wanted.event[s->dependency[d][0]], site, access))
-			m->source[m->sources++ % MATCH_LIVE] = (struct match_source){ *e, d };
+		if (iroot_match_is(&m->wanted.event[s->dependency[d][0]], site, access))
+			m->source[m->sources++ % IROOT_MATCH_OPEN] =
+				(struct iroot_match_source){ *e, d };
 	return m->exposed;
 }

@@ -1,18 +1,17 @@
 /*
- * The turns of a plan as far as they can be had: for trying what remains of a
- * failure when some of its switches are left out.
+ * Loose: follows the turns of a plan where possible. Minimisation (explore/bug/minimise.c) uses it
+ * to find out whether a failure remains when some of its switches are left out.
  *
- * Unlike with `exact`, `steps` of a turn does not say how many steps the thread takes,
- * but until how many it goes, counted from its beginning: such a position keeps its
- * meaning when turns before it are missing, and a thread that was not let run
- * earlier catches up. A turn whose thread cannot run, or is that far already, is passed
- * over; one whose thread is not created yet is waited for. As long as that takes, and after
- * the last turn, the running thread goes on as long as it can.
+ * Unlike with `exact`, `steps` of a turn is the position up to which its thread runs: the number of
+ * its own steps since it was created. A position keeps its meaning when earlier turns are left out:
+ * a thread that did not run in these catches up. A turn is skipped if its thread cannot run, or is
+ * past the position. If the thread is not created yet, the strategy waits for it. Meanwhile, and
+ * after the last turn, the running thread goes on as long as it can.
  *
- * Turns of other kinds stand behind the one in which they came up, and hold if that
- * comes up again; else the first choice is made.
+ * Turns that are no RUN turns follow the RUN turn in which their choice was made. They apply if
+ * that choice comes up again. Otherwise the first alternative is chosen.
  *
- * The plan's orders are not enforced, only watched.
+ * The plan's orders are not enforced, only observed.
  */
 #include "abi/plan.h"
 #include "sched/loose.h"
@@ -20,42 +19,45 @@
 
 struct watched {
 	struct sched_order order;
-	uint64_t first, second;	/* how often each name has been at its site */
-	bool began, broken;	/* the first has happened; the second before it */
+	uint64_t first, second;	/* number of visits that match each name so far */
+	bool first_done;	/* the first event has happened */
+	bool broken;		/* the second event has happened before the first */
 };
 
 struct loose {
 	const struct sched_plan *plan;
-	uint64_t next;		/* the turn under way, or the one after it that is no run */
-	uint64_t asked;		/* step of the last question */
-	uint32_t chosen;	/* who was to go on from there; SCHED_MAX_THREADS: nobody yet */
-	uint64_t name, site;	/* … its name, and where it stood */
-	uint64_t switches, preemptions;
-	uint64_t taken[SCHED_MAX_THREADS];	/* steps of each thread */
-	uint32_t orders;
+	/* Index of the current turn, or of a later one that is no RUN turn. */
+	uint64_t next;
+	uint64_t last_pick;	/* step of the last pick() */
+	uint32_t chosen;	/* thread that it chose; SCHED_MAX_THREADS: no pick() yet */
+	uint64_t name, site;	/* name of that thread, and the site of its pending event */
+	uint64_t switches, preemptions;	/* see struct loose_result */
+	uint64_t taken[SCHED_MAX_THREADS];	/* number of steps that each thread has taken */
+	uint32_t orders;	/* entries of `watched` in use */
 	struct watched watched[LOOSE_MAX_ORDERS];
 };
 
-static uint64_t turns_of(const struct loose *l)
+static uint64_t turn_count(const struct loose *l)
 {
 	return l->plan ? l->plan->turns : 0;
 }
 
-static bool is_now(const struct sched_name *name, uint64_t thread, uint64_t site, uint64_t *count)
+static bool is_nth_visit(const struct sched_name *name, uint64_t thread, uint64_t site,
+			 uint64_t *count)
 {
 	return (!name->thread || name->thread == thread) && (!name->site || name->site == site) &&
 	       ++*count == (name->nth ? name->nth : 1);
 }
 
-static void watch(struct watched *w, uint64_t thread, uint64_t site)
+static void observe(struct watched *w, uint64_t thread, uint64_t site)
 {
-	if (is_now(&w->order.second, thread, site, &w->second))
-		w->broken = !w->began;
-	if (is_now(&w->order.first, thread, site, &w->first))
-		w->began = true;
+	if (is_nth_visit(&w->order.second, thread, site, &w->second))
+		w->broken = !w->first_done;
+	if (is_nth_visit(&w->order.first, thread, site, &w->first))
+		w->first_done = true;
 }
 
-/* Nobody asks after the last step of a run, but it was taken: perhaps it crashed. */
+/* No pick() follows the last step of a run, so that step is counted here: it may have crashed. */
 void loose_result(const void *state, struct loose_result *out)
 {
 	const struct loose *l = state;
@@ -66,8 +68,8 @@ void loose_result(const void *state, struct loose_result *out)
 		struct watched w = l->watched[i];
 
 		if (l->chosen < SCHED_MAX_THREADS)
-			watch(&w, l->name, l->site);
-		out->kept += w.began && !w.broken;
+			observe(&w, l->name, l->site);
+		out->kept += w.first_done && !w.broken;
 		out->broken += w.broken;
 	}
 }
@@ -87,7 +89,7 @@ static void loose_begin(void *state, const struct sched_run *run)
 
 	(void)run;
 	l->next = 0;
-	l->asked = 0;
+	l->last_pick = 0;
 	l->chosen = SCHED_MAX_THREADS;
 	l->switches = l->preemptions = 0;
 	for (size_t i = 0; i < SCHED_MAX_THREADS; i++)
@@ -96,8 +98,8 @@ static void loose_begin(void *state, const struct sched_run *run)
 		l->watched[i] = (struct watched){ .order = sched_plan_orders(l->plan)[i] };
 }
 
-/* The thread of a turn, if it can run and is not there yet; else SCHED_MAX_THREADS. */
-static uint32_t ready(const struct loose *l, const struct sched_turn *turn,
+/* The thread of a turn if it can run and is not at its position yet; else SCHED_MAX_THREADS. */
+static uint32_t thread_of_turn(const struct loose *l, const struct sched_turn *turn,
 		      const struct sched_point *point)
 {
 	for (size_t i = 0; i < point->count; i++) {
@@ -109,7 +111,7 @@ static uint32_t ready(const struct loose *l, const struct sched_turn *turn,
 	return SCHED_MAX_THREADS;
 }
 
-static bool is_born(const struct sched_turn *turn, const struct sched_point *point)
+static bool is_created(const struct sched_turn *turn, const struct sched_point *point)
 {
 	for (size_t i = 0; i < point->threads; i++)
 		if (point->name[i] == turn->name)
@@ -119,26 +121,27 @@ static bool is_born(const struct sched_turn *turn, const struct sched_point *poi
 
 static void follow(struct loose *l, const struct sched_point *point, struct sched_choice *out)
 {
-	for (; l->next < turns_of(l); l->next++) {
+	for (; l->next < turn_count(l); l->next++) {
 		const struct sched_turn *turn = &sched_plan_turns(l->plan)[l->next];
 		uint32_t thread;
 
 		if (turn->kind != SCHED_TURN_RUN)
 			continue;
-		thread = ready(l, turn, point);
-		if (thread == SCHED_MAX_THREADS && !is_born(turn, point))
+		thread = thread_of_turn(l, turn, point);
+		if (thread == SCHED_MAX_THREADS && !is_created(turn, point))
 			break;
 		if (thread == SCHED_MAX_THREADS)
 			continue;
-		/* One without an end must not keep the others from ever running. */
-		if (turn->steps == SCHED_NO_LIMIT && thread == point->running && !pick_may_stay(point))
+		/* A thread that yields in a turn without an end must not starve the others. */
+		if (turn->steps == SCHED_NO_LIMIT && thread == point->running &&
+		    !pick_may_stay(point))
 			continue;
 		out->thread = thread;
 		out->steps = turn->steps == SCHED_NO_LIMIT ? turn->steps :
 							     turn->steps - l->taken[thread];
 		return;
 	}
-	out->thread = pick_onward(point);
+	out->thread = pick_no_preemption(point);
 	out->steps = SCHED_NO_LIMIT;
 }
 
@@ -147,9 +150,9 @@ static void loose_pick(void *state, const struct sched_point *point, struct sche
 	struct loose *l = state;
 
 	if (l->chosen < SCHED_MAX_THREADS) {
-		l->taken[l->chosen] += point->step - l->asked;
-		for (uint32_t i = 0; i < l->orders && point->step > l->asked; i++)
-			watch(&l->watched[i], l->name, l->site);
+		l->taken[l->chosen] += point->step - l->last_pick;
+		for (uint32_t i = 0; i < l->orders && point->step > l->last_pick; i++)
+			observe(&l->watched[i], l->name, l->site);
 	} else {
 		l->taken[point->running] += point->step;
 	}
@@ -158,7 +161,7 @@ static void loose_pick(void *state, const struct sched_point *point, struct sche
 		l->switches++;
 		l->preemptions += pick_may_stay(point);
 	}
-	l->asked = point->step;
+	l->last_pick = point->step;
 	l->chosen = out->thread;
 	if (l->orders) {
 		l->name = point->name[out->thread];
@@ -167,23 +170,26 @@ static void loose_pick(void *state, const struct sched_point *point, struct sche
 	}
 }
 
-/* The next turn that is no run, if only the one under way lies before it. */
-static const struct sched_turn *beside(const struct loose *l, uint64_t *at)
+/*
+ * The turn after the current RUN turn if it is no RUN turn itself; else NULL. *at becomes its
+ * index.
+ */
+static const struct sched_turn *next_choice(const struct loose *l, uint64_t *at)
 {
 	const struct sched_turn *turns = l->plan ? sched_plan_turns(l->plan) : NULL;
 
 	*at = l->next;
-	if (*at < turns_of(l) && turns[*at].kind == SCHED_TURN_RUN)
+	if (*at < turn_count(l) && turns[*at].kind == SCHED_TURN_RUN)
 		++*at;
-	return *at < turns_of(l) && turns[*at].kind != SCHED_TURN_RUN ? &turns[*at] : NULL;
+	return *at < turn_count(l) && turns[*at].kind != SCHED_TURN_RUN ? &turns[*at] : NULL;
 }
 
-/* Whether a time-out comes early is all that is asked here. */
+/* The runtime asks here whether a time-out expires early: 1 means yes. */
 static uint32_t loose_choose(void *state, uint32_t count)
 {
 	struct loose *l = state;
 	uint64_t at;
-	const struct sched_turn *turn = beside(l, &at);
+	const struct sched_turn *turn = next_choice(l, &at);
 
 	if (!turn || turn->kind != SCHED_TURN_EXPIRE || count < 2)
 		return 0;
@@ -195,7 +201,7 @@ static uint32_t loose_wake(void *state, const uint64_t *names, uint32_t count)
 {
 	struct loose *l = state;
 	uint64_t at;
-	const struct sched_turn *turn = beside(l, &at);
+	const struct sched_turn *turn = next_choice(l, &at);
 
 	for (uint32_t i = 0; turn && turn->kind == SCHED_TURN_WAKE && i < count; i++)
 		if (names[i] == turn->name) {
@@ -208,7 +214,7 @@ static uint32_t loose_wake(void *state, const uint64_t *names, uint32_t count)
 const struct strategy strategy_loose = {
 	.name = "loose",
 	.guided = "follows a schedule: use snarl replay",
-	.summary = "the turns of a schedule as far as they can be had",
+	.summary = "the turns of a schedule where possible",
 	.state_size = sizeof(struct loose),
 	.init = loose_init,
 	.begin = loose_begin,

@@ -1,12 +1,12 @@
 /*
- * Probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi,
- * Nagarakatte, ASPLOS 2010): the runnable thread of the highest random priority
- * runs; after each of depth - 1 random steps the priority of the thread that
- * took it drops to one of depth - 1 low values. A bug that needs `depth` orders
- * is hit with a chance of at least 1/(threads × length^(depth-1)).
+ * Probabilistic concurrency testing, PCT (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS
+ * 2010). The runnable thread with the highest random priority runs. After each of depth - 1 random
+ * steps, the priority of the thread that took the step drops to one of depth - 1 low values. A run
+ * hits a bug that needs `depth` orders with a chance of at least
+ * 1/(threads * length^(depth-1)).
  *
- * A thread that yields drops below everybody, else one that spins on what a
- * lower thread has to do would spin for ever.
+ * A thread that yields drops below all others. Otherwise a thread that spins until a thread of
+ * lower priority does something would spin for ever.
  */
 #include "sched/priority_drops.h"
 
@@ -14,8 +14,9 @@ struct pct {
 	uint64_t seed;
 	uint32_t depth;
 	uint64_t rng;
-	int64_t lowest;				/* handed out to threads that yielded, downwards */
-	struct changes drops;
+	/* Priority of the last thread that yielded; decreasing. */
+	int64_t lowest;
+	struct priority_drops drops;
 	int64_t priority[SCHED_MAX_THREADS];	/* 0: not drawn yet */
 };
 
@@ -24,7 +25,7 @@ static void pct_init(void *state, const struct sched_params *params)
 	struct pct *p = state;
 
 	p->seed = params->seed;
-	p->depth = changes_depth(params);
+	p->depth = drops_depth(params);
 }
 
 static void pct_begin(void *state, const struct sched_run *run)
@@ -33,12 +34,12 @@ static void pct_begin(void *state, const struct sched_run *run)
 
 	p->rng = pick_seed(p->seed, run->number);
 	p->lowest = 0;
-	changes_draw(&p->drops, &p->rng, p->depth, run->length);
+	drops_draw(&p->drops, &p->rng, p->depth, run->length);
 	for (size_t i = 0; i < SCHED_MAX_THREADS; i++)
 		p->priority[i] = 0;
 }
 
-/* First priorities are far above 1 … depth - 1, which the drops hand out. */
+/* Initial priorities are above 2^32. Drops assign 1 to depth - 1, yields assign negative ones. */
 static int64_t priority_of(struct pct *p, uint32_t thread)
 {
 	if (p->priority[thread] == 0)
@@ -51,7 +52,7 @@ static void pct_pick(void *state, const struct sched_point *point, struct sched_
 	struct pct *p = state;
 	uint32_t best = point->runnable[0], drop;
 
-	while ((drop = changes_take(&p->drops, point->step)) < p->drops.count)
+	while ((drop = drops_take(&p->drops, point->step)) < p->drops.count)
 		p->priority[point->running] = drop + 1;
 	if (point->yields)
 		p->priority[point->running] = --p->lowest;
@@ -59,7 +60,7 @@ static void pct_pick(void *state, const struct sched_point *point, struct sched_
 		if (priority_of(p, point->runnable[i]) > priority_of(p, best))
 			best = point->runnable[i];
 	out->thread = best;
-	out->steps = pick_steps(point, changes_next(&p->drops));
+	out->steps = pick_steps(point, drops_next(&p->drops));
 }
 
 static uint32_t pct_choose(void *state, uint32_t count)

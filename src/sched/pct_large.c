@@ -1,32 +1,31 @@
 /*
- * PCT with priorities that are not strict ("PCT-Large", a baseline of Maple: Yu,
- * Narayanasamy, Pereira, Pokam, OOPSLA 2012): random priorities and depth - 1
- * random drops as in PCT, but a higher priority only means a longer share of
- * time, as nice values do in Linux. All threads make progress and there are far
- * more switches than in PCT, which is what makes it find more.
+ * PCT with priorities that are not strict ("PCT-Large", a baseline of Maple: Yu, Narayanasamy,
+ * Pereira, Pokam, OOPSLA 2012). Threads have random priorities and depth - 1 random drops, as in
+ * PCT. But a higher priority only gives a thread a larger share of the steps, as nice values do in
+ * Linux. All threads make progress, and there are far more switches than in PCT.
  *
- * Whose turn it is next is drawn; a turn's length is drawn up to twice the
- * thread's share. The unit of the shares is drawn anew for every run, between a
- * step and a good part of the run, since no one size suits all bugs.
+ * The thread of the next turn is drawn uniformly. The length of its turn is drawn uniformly up to
+ * twice the thread's share. The unit of the shares is drawn for every run, between one step and
+ * 1/64 of the run, because no single size suits all bugs.
  */
 #include "sched/priority_drops.h"
 
-#define LEVELS 20u	/* as nice 0 … 19 */
+#define LEVELS 20u	/* as nice values 0 to 19 */
 
 struct pctlarge {
 	uint64_t seed;
 	uint32_t depth;
 	uint64_t rng;
-	uint64_t unit;				/* of shares: steps, about a quarter of the highest */
-	uint64_t until;				/* the step at which the turn ends */
-	struct changes drops;
+	uint64_t unit;				/* steps; the largest share is 4.3 units */
+	uint64_t until;				/* step at which the turn ends */
+	struct priority_drops drops;
 	uint8_t level[SCHED_MAX_THREADS];	/* 0: not drawn yet; 1 is the lowest */
 };
 
-/* Each level has 5/4 of the share of the one below, as in Linux. */
+/* Mean steps of a turn. Each level has 5/4 of the share of the level below, as in Linux. */
 static uint64_t share(const struct pctlarge *p, uint8_t level)
 {
-	uint64_t weight = 16;	/* of 256; that of the highest is 1094 */
+	uint64_t weight = 16;	/* in 1/256 of the unit; the highest level has 1094 */
 
 	for (uint8_t i = 1; i < level; i++)
 		weight += weight / 4;
@@ -38,7 +37,7 @@ static void pctlarge_init(void *state, const struct sched_params *params)
 	struct pctlarge *p = state;
 
 	p->seed = params->seed;
-	p->depth = changes_depth(params);
+	p->depth = drops_depth(params);
 }
 
 static void pctlarge_begin(void *state, const struct sched_run *run)
@@ -48,11 +47,11 @@ static void pctlarge_begin(void *state, const struct sched_run *run)
 
 	p->rng = pick_seed(p->seed, run->number);
 	p->until = 0;
-	/* Even the longest turns, of 9 units, shall be several in a run. */
+	/* A run has room for several of the longest turns, which take 9 units. */
 	while (sizes < 40 && 64ull << sizes <= run->length)
 		sizes++;
 	p->unit = 1ull << rng_below(&p->rng, sizes);
-	changes_draw(&p->drops, &p->rng, p->depth, run->length);
+	drops_draw(&p->drops, &p->rng, p->depth, run->length);
 	for (size_t i = 0; i < SCHED_MAX_THREADS; i++)
 		p->level[i] = 0;
 }
@@ -69,9 +68,10 @@ static void pctlarge_pick(void *state, const struct sched_point *point, struct s
 	struct pctlarge *p = state;
 	uint64_t next;
 
-	while (changes_take(&p->drops, point->step) < p->drops.count) {
+	while (drops_take(&p->drops, point->step) < p->drops.count) {
 		p->level[point->running] = 1;
-		p->until = point->step;		/* what is left of the turn was of the old level */
+		/* The length of the turn was drawn for the old level. */
+		p->until = point->step;
 	}
 	if (pick_may_stay(point) && point->step < p->until) {
 		out->thread = point->running;
@@ -80,7 +80,7 @@ static void pctlarge_pick(void *state, const struct sched_point *point, struct s
 		p->until = point->step + 1 +
 			   rng_below(&p->rng, 2 * share(p, level_of(p, out->thread)));
 	}
-	next = changes_next(&p->drops);
+	next = drops_next(&p->drops);
 	out->steps = pick_steps(point, next < p->until ? next : p->until);
 }
 
@@ -93,7 +93,7 @@ static uint32_t pctlarge_choose(void *state, uint32_t count)
 
 const struct strategy strategy_pctlarge = {
 	.name = "pct-large",
-	.summary = "as pct, but priorities only give longer turns",
+	.summary = "like pct, but priorities only give longer turns",
 	.state_size = sizeof(struct pctlarge),
 	.init = pctlarge_init,
 	.begin = pctlarge_begin,

@@ -1,7 +1,7 @@
 /*
- * What strategies share: small choices among the runnable threads. Private to
- * src/sched. Integers only: a program's rounding mode must not matter, and the
- * mathematical library need not be linked.
+ * Choices among the runnable threads that several strategies share. Private to src/sched. All
+ * arithmetic is on integers: the target's rounding mode must not matter, and the runtime is not
+ * linked with libm.
  */
 #ifndef SCHED_PICK_H
 #define SCHED_PICK_H
@@ -9,9 +9,9 @@
 #include "sched/rng.h"
 #include "sched/strategy.h"
 
-#define PICK_PERMILLE 100u	/* chance to leave the running thread, if not given */
+#define PICK_PERMILLE 100u	/* default chance per step to leave the running thread */
 
-/* A run's own random numbers: run 7 of seed 3 is the same whoever makes it. */
+/* Seed of one run. It depends on nothing else, so any worker can make run 7 of seed 3. */
 static inline uint64_t pick_seed(uint64_t seed, uint64_t number)
 {
 	uint64_t state = seed;
@@ -43,7 +43,7 @@ static inline bool pick_runnable(const struct sched_point *point, uint32_t threa
 	return low < point->count && point->runnable[low] == thread;
 }
 
-/* The next runnable thread after `thread`, round and round; itself if alone. */
+/* The runnable thread with the next higher number than `thread`, or the one with the lowest. */
 static inline uint32_t pick_next(const struct sched_point *point, uint32_t thread)
 {
 	for (size_t i = 0; i < point->count; i++)
@@ -52,19 +52,19 @@ static inline uint32_t pick_next(const struct sched_point *point, uint32_t threa
 	return point->runnable[0];
 }
 
-/* May the running thread go on? Not if it yields to somebody. */
+/* True if the running thread can run, and does not yield while others can run. */
 static inline bool pick_may_stay(const struct sched_point *point)
 {
 	return point->runs && !(point->yields && point->count > 1);
 }
 
-/* Without a preemption: the running thread as long as it can. */
-static inline uint32_t pick_onward(const struct sched_point *point)
+/* Chooses without a preemption: the running thread as long as it can run. */
+static inline uint32_t pick_no_preemption(const struct sched_point *point)
 {
 	return pick_may_stay(point) ? point->running : pick_next(point, point->running);
 }
 
-/* Any of the runnable with the same chance; not the running one if there are others. */
+/* A uniform choice among the runnable threads, except the running one if there are others. */
 static inline uint32_t pick_other(const struct sched_point *point, uint64_t *rng)
 {
 	uint64_t n;
@@ -75,17 +75,18 @@ static inline uint32_t pick_other(const struct sched_point *point, uint64_t *rng
 	return point->runnable[n] < point->running ? point->runnable[n] : point->runnable[n + 1];
 }
 
-/* As above, but the running one too unless it yields. */
+/* A uniform choice among the runnable threads, except the running one if it yields. */
 static inline uint32_t pick_any(const struct sched_point *point, uint64_t *rng)
 {
-	return point->yields ? pick_other(point, rng) : point->runnable[rng_below(rng, point->count)];
+	return point->yields ? pick_other(point, rng) :
+			       point->runnable[rng_below(rng, point->count)];
 }
 
 /*
- * How often one tries until an event of chance permille/1000 comes, at least 1:
- * the geometric distribution. The binary digits of the failures before it are
- * independent of each other; digit i is 1 with chance r/(1+r), r the chance of
- * 2^i failures in a row. So a dozen draws do, however long the run.
+ * Number of tries, at least 1, until an event of chance permille/1000 occurs: a draw from the
+ * geometric distribution. The binary digits of the number of failures before it are independent of
+ * each other: digit i is 1 with chance r/(1+r), where r is the chance of 2^i failures in a row. At
+ * most 63 draws suffice, however large the number is.
  */
 static inline uint64_t pick_geometric(uint64_t *rng, uint32_t permille)
 {
@@ -101,7 +102,7 @@ static inline uint64_t pick_geometric(uint64_t *rng, uint32_t permille)
 	return 1 + failures;
 }
 
-/* Steps left until the absolute step `until`, which may be SCHED_NO_LIMIT; at least 1. */
+/* Number of steps from now to step `until`, at least 1. `until` may be SCHED_NO_LIMIT. */
 static inline uint64_t pick_steps(const struct sched_point *point, uint64_t until)
 {
 	if (until == SCHED_NO_LIMIT)

@@ -1,19 +1,20 @@
 /*
- * Partial order sampling (Yuan, Yang, Gu, CAV 2018): every pending event has a
- * random priority, the highest is executed, and the pending events that race
- * with it draw anew. So orders of racing events are drawn independently of each
- * other, however many steps lie between, and orders of independent events, which
- * nobody can see, do not skew them.
+ * Partial order sampling, POS (Yuan, Yang, Gu, CAV 2018). Every pending event has a random
+ * priority. The event with the highest priority is executed, and the pending events that depend on
+ * it draw new priorities. The orders of dependent events are therefore drawn independently of each
+ * other, however many steps lie between them. Orders of independent events, which have no effect,
+ * do not bias them.
  */
 #include "sched/pick.h"
 
 struct pos {
 	uint64_t seed;
 	uint64_t rng;
-	uint64_t asked;				/* step of the last question */
-	uint32_t chosen;
-	struct sched_event event;		/* what it was to execute */
-	uint64_t priority[SCHED_MAX_THREADS];	/* of the pending event; 0: not drawn yet */
+	/* Step of the last pick(); SCHED_NO_LIMIT: none yet. */
+	uint64_t last_pick;
+	uint32_t chosen;			/* thread that it chose */
+	struct sched_event event;		/* pending event of that thread */
+	uint64_t priority[SCHED_MAX_THREADS];	/* of each pending event; 0: not drawn yet */
 };
 
 static void pos_init(void *state, const struct sched_params *params)
@@ -28,7 +29,7 @@ static void pos_begin(void *state, const struct sched_run *run)
 	struct pos *p = state;
 
 	p->rng = pick_seed(p->seed, run->number);
-	p->asked = SCHED_NO_LIMIT;
+	p->last_pick = SCHED_NO_LIMIT;
 	for (size_t i = 0; i < SCHED_MAX_THREADS; i++)
 		p->priority[i] = 0;
 }
@@ -54,9 +55,9 @@ static void pos_pick(void *state, const struct sched_point *point, struct sched_
 	bool leave = point->runs && !pick_may_stay(point);
 	uint64_t best = 0;
 
-	if (p->asked != SCHED_NO_LIMIT && point->step > p->asked)
+	if (p->last_pick != SCHED_NO_LIMIT && point->step > p->last_pick)
 		executed(p, point);
-	/* Else two that spin would take turns while a low third never has its own. */
+	/* Otherwise two spinning threads could alternate for ever, and a third never run. */
 	for (size_t i = 0; point->yields && i < point->count; i++)
 		p->priority[point->runnable[i]] = 0;
 	for (size_t i = 0; i < point->count; i++) {
@@ -69,7 +70,7 @@ static void pos_pick(void *state, const struct sched_point *point, struct sched_
 		}
 	}
 	out->steps = 1;
-	p->asked = point->step;
+	p->last_pick = point->step;
 	p->chosen = out->thread;
 	p->event = point->pending[out->thread];
 }

@@ -1,5 +1,5 @@
 /*
- * The random steps at which PCT and its variant lower a thread's priority.
+ * The random steps at which `pct` and `pct-large` lower the priority of the running thread.
  * Private to src/sched.
  */
 #ifndef SCHED_PRIORITY_DROPS_H
@@ -7,13 +7,14 @@
 
 #include "sched/pick.h"
 
-struct changes {
-	uint32_t count;
-	uint64_t at[SCHED_MAX_DEPTH];	/* after this many steps, in no order; 0: has been */
+struct priority_drops {
+	uint32_t count;			/* of `at` */
+	uint64_t at[SCHED_MAX_DEPTH];	/* steps of the run, in no order; 0: this drop was taken */
 };
 
-/* `depth` - 1 of them in a run of about `length` steps; 0 if that is not known yet. */
-static inline void changes_draw(struct changes *c, uint64_t *rng, uint32_t depth, uint64_t length)
+/* Draws `depth` - 1 steps of a run of about `length` steps; `length` 0: not known yet. */
+static inline void drops_draw(struct priority_drops *c, uint64_t *rng, uint32_t depth,
+			      uint64_t length)
 {
 	if (!length)
 		length = 1ull << (2 + rng_below(rng, 14));
@@ -22,8 +23,8 @@ static inline void changes_draw(struct changes *c, uint64_t *rng, uint32_t depth
 		c->at[i] = 1 + rng_below(rng, length);
 }
 
-/* Takes one that is due at `step`; returns its number, or `count` if there is none. */
-static inline uint32_t changes_take(struct changes *c, uint64_t step)
+/* Takes one drop that is due at `step`. Returns its index, or `count` if none is due. */
+static inline uint32_t drops_take(struct priority_drops *c, uint64_t step)
 {
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->at[i] && c->at[i] <= step) {
@@ -33,8 +34,8 @@ static inline uint32_t changes_take(struct changes *c, uint64_t step)
 	return c->count;
 }
 
-/* The step of the next one. */
-static inline uint64_t changes_next(const struct changes *c)
+/* The step of the next drop; SCHED_NO_LIMIT if none is left. */
+static inline uint64_t drops_next(const struct priority_drops *c)
 {
 	uint64_t next = SCHED_NO_LIMIT;
 
@@ -44,7 +45,7 @@ static inline uint64_t changes_next(const struct changes *c)
 	return next;
 }
 
-static inline uint32_t changes_depth(const struct sched_params *params)
+static inline uint32_t drops_depth(const struct sched_params *params)
 {
 	uint32_t depth = params->depth ? params->depth : 3;
 

@@ -1,10 +1,9 @@
 /*
- * A random walk with stickiness: before every step the running thread is left
- * with a fixed chance, for any of the others. With chance 1/2 and two threads
- * this is the plain random walk; small chances give long undisturbed stretches
- * with few preemptions, which is where most bugs are (Musuvathi and Qadeer,
- * PLDI 2007). The length of a stretch is drawn at its start, so that the runtime
- * need not ask before every step.
+ * A sticky random walk: before every step, the strategy leaves the running thread with a fixed
+ * chance, for any of the others. With chance 1/2 and two threads this is the plain random walk.
+ * Small chances give runs with few preemptions, in which most bugs show (Musuvathi and Qadeer, PLDI
+ * 2007). The length of a turn is drawn at its start, so that the runtime need not call pick()
+ * before every step.
  */
 #include "sched/pick.h"
 
@@ -12,7 +11,7 @@ struct random {
 	uint64_t seed;
 	uint32_t permille;
 	uint64_t rng;
-	uint64_t until;		/* the step at which the running thread is left */
+	uint64_t until;		/* step at which the turn of the running thread ends */
 };
 
 static void random_init(void *state, const struct sched_params *params)
@@ -43,7 +42,7 @@ static void random_pick(void *state, const struct sched_point *point, struct sch
 	else if (point->step)
 		out->thread = pick_other(point, &r->rng);
 	else
-		out->thread = pick_any(point, &r->rng);	/* nobody is left at the start */
+		out->thread = pick_any(point, &r->rng);	/* at the start no thread is left */
 	out->steps = pick_steps(point, r->until);
 }
 
@@ -56,7 +55,7 @@ static uint32_t random_choose(void *state, uint32_t count)
 
 const struct strategy strategy_random = {
 	.name = "random",
-	.summary = "random walk that leaves a thread with a fixed chance per step",
+	.summary = "random walk with a fixed chance per step to leave the thread",
 	.state_size = sizeof(struct random),
 	.init = random_init,
 	.begin = random_begin,

@@ -1,6 +1,6 @@
 /*
- * Random numbers for strategies: splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
- * Eight bytes of state, any seed is good.
+ * Random numbers for strategies: splitmix64 (Steele, Lea, Flood, OOPSLA 2014). The state is eight
+ * bytes, and every seed is good.
  */
 #ifndef SCHED_RNG_H
 #define SCHED_RNG_H
@@ -16,7 +16,7 @@ static inline uint64_t rng_next(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* 0 … limit - 1, without bias worth speaking of; limit is at least 1. */
+/* A number below `limit`, which is at least 1. The bias is below limit/2^64. */
 static inline uint64_t rng_below(uint64_t *state, uint64_t limit)
 {
 	return (uint64_t)((unsigned __int128)rng_next(state) * limit >> 64);

@@ -1,14 +1,14 @@
 /*
- * Round robin: every thread in turn for a quantum of steps, 1 in the first run
- * and one more in every run. Nothing is random: the seed has no say, and once
- * the quantum is so long that nobody uses it up there is nothing left to try.
+ * Round robin: every thread in turn runs for a quantum of steps, which is 1 in the first run and
+ * grows by 1 with every run. Nothing is random, and the seed has no effect. The search ends when
+ * the quantum is so long that no thread uses it up.
  */
 #include "sched/pick.h"
 
 struct roundrobin {
-	uint64_t quantum;
-	uint64_t until;
-	bool used_up;	/* in this run somebody was stopped by the quantum */
+	uint64_t quantum;	/* steps */
+	uint64_t until;		/* step at which the turn of the running thread ends */
+	bool used_up;		/* the quantum ended a turn of this run */
 };
 
 static void roundrobin_init(void *state, const struct sched_params *params)
@@ -22,7 +22,7 @@ static void roundrobin_begin(void *state, const struct sched_run *run)
 	struct roundrobin *r = state;
 
 	r->quantum = run->number + 1;
-	r->until = r->quantum;	/* whoever runs first has the first turn */
+	r->until = r->quantum;	/* the thread that runs first has the first turn */
 	r->used_up = false;
 }
 
@@ -50,7 +50,7 @@ static bool roundrobin_end(void *state)
 
 const struct strategy strategy_roundrobin = {
 	.name = "roundrobin",
-	.summary = "every thread in turn, for one step more in every run",
+	.summary = "every thread in turn; the quantum grows by a step per run",
 	.state_size = sizeof(struct roundrobin),
 	.init = roundrobin_init,
 	.begin = roundrobin_begin,

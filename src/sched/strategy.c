@@ -14,7 +14,7 @@ const struct strategy *const strategies[] = {
 	NULL,
 };
 
-/* Own comparison: strcmp is among what the runtime intercepts. */
+/* The runtime intercepts strcmp, so strategies cannot call it. */
 static bool same(const char *a, const char *b)
 {
 	while (*a && *a == *b) {

@@ -1,15 +1,15 @@
 /*
- * How the controlled scheduler chooses the thread to run next.
+ * The interface of scheduling strategies: they choose which thread of a controlled run takes the
+ * next steps.
  *
- * A strategy runs inside the target process: it must not allocate, do I/O or
- * call anything the runtime intercepts. Unit tests link the same code. Its
- * state lives in memory that outlives a run, so that a search may go on from
- * run to run; all of it is plain data without pointers into the process.
+ * A strategy runs inside the target process: it must not allocate, do I/O or call anything that the
+ * runtime intercepts. Unit tests link the same code. Its state is plain data in memory shared with
+ * the tool; the only pointer in it is that to the plan. The state outlives a run, so that a search
+ * continues from run to run.
  *
- * A point is a moment at which the running thread stands *before* its next
- * visible event (an access to shared memory, an operation on a lock, …), or
- * has just blocked or ended. Every other thread stands before one too: its
- * `pending`. Executing that event is one step.
+ * A scheduling point is reached when the running thread stands *before* its next visible event (an
+ * access to shared memory, an operation on a lock, ...), or has just blocked or ended. Every other
+ * thread stands before an event, too: its pending event. Executing one event is one step.
  */
 #ifndef SCHED_STRATEGY_H
 #define SCHED_STRATEGY_H
@@ -19,37 +19,37 @@
 #include <stdint.h>
 
 #define SCHED_MAX_THREADS 1024u	/* thread numbers are below this */
-#define SCHED_MAX_DEPTH 32u
+#define SCHED_MAX_DEPTH 32u	/* pct: most orders of a bug; chess: stands for "no bound" */
 #define SCHED_NO_LIMIT UINT64_MAX
 
-/* What a step does, as far as it matters for choosing. */
+/* What an event does, as far as strategies distinguish it. */
 enum sched_op {
-	SCHED_OP_START,		/* a thread's first step; object: none */
+	SCHED_OP_START,		/* a thread's first step; it has no object */
 	SCHED_OP_READ,
 	SCHED_OP_WRITE,
 	SCHED_OP_UPDATE,	/* an atomic that reads and writes */
-	SCHED_OP_ACQUIRE,	/* of the lock `object` */
+	SCHED_OP_ACQUIRE,	/* acquires the lock `object` */
 	SCHED_OP_RELEASE,
-	SCHED_OP_TRY,		/* may acquire `object`, never waits */
-	SCHED_OP_WAIT,		/* on a condition, semaphore, barrier, … */
+	SCHED_OP_TRY,		/* acquires the lock `object` if it is free, never waits */
+	SCHED_OP_WAIT,		/* waits on a condition, semaphore, barrier, ... */
 	SCHED_OP_WAKE,		/* signal, broadcast, post */
 	SCHED_OP_CREATE,
 	SCHED_OP_JOIN,
 	SCHED_OP_EXIT,
-	SCHED_OP_CALL,		/* a system call; object: descriptor */
-	SCHED_OP_YIELD,		/* sched_yield, or found spinning */
+	SCHED_OP_CALL,		/* a system call; object: its file descriptor */
+	SCHED_OP_YIELD,		/* sched_yield, or the thread was found spinning */
 	SCHED_OP_OTHER,
 };
 
 struct sched_event {
-	uint64_t object;	/* address of memory, lock, …; 0: none */
-	uint64_t site;		/* the pc of the call or access */
-	uint32_t size;		/* bytes from `object`; locks: 1 */
+	uint64_t object;	/* address of the memory, lock, ...; 0: none */
+	uint64_t site;		/* pc of the call or access */
+	uint32_t size;		/* bytes from `object` on; 1 for locks */
 	uint8_t op;		/* enum sched_op */
 	uint8_t pad[3];
 };
 
-/* Two events that may be swapped without anybody noticing are independent. */
+/* Two events are independent if executing them in either order leads to the same state. */
 static inline bool sched_dependent(const struct sched_event *a, const struct sched_event *b)
 {
 	bool memory_a = a->op >= SCHED_OP_READ && a->op <= SCHED_OP_UPDATE;
@@ -58,77 +58,90 @@ static inline bool sched_dependent(const struct sched_event *a, const struct sch
 	if (a->op == SCHED_OP_READ && b->op == SCHED_OP_READ)
 		return false;
 	if (a->op == SCHED_OP_CALL && b->op == SCHED_OP_CALL)
-		return true;	/* the order of output is seen */
+		return true;	/* the order of output is visible outside the process */
 	if (memory_a != memory_b || !a->object || !b->object)
 		return false;
 	return a->object < b->object + b->size && b->object < a->object + a->size;
 }
 
-/* Once for a search. */
+/* Parameters of a search: init() gets them once. */
 struct sched_params {
 	uint64_t seed;		/* same seed and program, same schedules */
-	uint32_t depth;		/* pct: 1..SCHED_MAX_DEPTH; chess: preemptions; 0: default */
-	uint32_t switch_permille;	/* random: chance to leave the running thread; 0: default */
-	const void *plan;	/* exact, goal: struct sched_plan of plan.h; others NULL */
+	/* pct: 1..SCHED_MAX_DEPTH; chess: preemptions; goal: enum goal_then; 0: default */
+	uint32_t depth;
+	/* Chance per step to leave the running thread; 0: default. */
+	uint32_t switch_permille;
+	/* struct sched_plan (abi/plan.h) for strategies with `guided`, and feedback; else NULL */
+	const void *plan;
 };
 
-/* Once for a run; all zero if nothing is known yet. */
+/* What is known before a run: begin() gets it. All zero if nothing is known yet. */
 struct sched_run {
-	uint64_t number;	/* runs made before this one in this search */
-	uint64_t length;	/* steps the longest earlier run took */
-	uint32_t threads;	/* … and threads it had */
-	const uint64_t *events;	/* [threads]: visible events of each, from an earlier run; or NULL */
-	const uint32_t *parent;	/* [threads]: who created it; or NULL */
+	uint64_t number;	/* number of earlier runs of this search */
+	uint64_t length;	/* number of steps of the longest earlier run */
+	uint32_t threads;	/* number of threads of that run */
+	const uint64_t *events;	/* [threads]: visible events of each in an earlier run; or NULL */
+	const uint32_t *parent;	/* [threads]: number of the thread that created it; or NULL */
 };
 
-/* A scheduling point; valid only during the call. */
+/* A scheduling point; valid only during the call of pick(). */
 struct sched_point {
-	uint64_t step;			/* steps executed so far, of all threads */
-	uint32_t running;		/* who got here; may be blocked or gone */
+	uint64_t step;			/* number of steps executed so far by all threads */
+	uint32_t running;		/* thread that reached the point; may be blocked or gone */
 	bool runs;			/* `running` is among the runnable */
-	bool yields;			/* it asked to let others go first, or spins */
-	uint32_t idle;			/* … how often so far, while nobody changed anything */
-	const uint32_t *runnable;	/* ascending, never empty */
-	size_t count;
-	size_t threads;			/* numbers given out so far */
-	const struct sched_event *pending;	/* by thread number */
+	bool yields;			/* `running` called sched_yield, or was found spinning */
+	/*
+	 * Number of times in a row that `running` was found spinning without any thread having
+	 * changed anything in between.
+	 */
+	uint32_t idle;
+	/* Numbers of the threads that can run: ascending, never empty. */
+	const uint32_t *runnable;
+	size_t count;			/* of `runnable` */
+	size_t threads;			/* number of threads created so far */
+	const struct sched_event *pending;	/* by thread number: event before which it stands */
 	const uint64_t *name;		/* by thread number: hash of the thread's path */
-	uint64_t (*context)(uint32_t thread);	/* hash of the calls that a thread is in; or NULL */
+	/* Hash of the call stack of a thread; NULL if the runtime does not know it. */
+	uint64_t (*context)(uint32_t thread);
 };
 
-/*
- * `steps`: how many steps the thread may take, at least 1, before the next
- * question. It comes earlier when the thread blocks, ends, creates or wakes
- * another, or yields.
- */
+/* The answer of pick(). */
 struct sched_choice {
 	uint32_t thread;	/* one of the runnable */
+	/*
+	 * Number of steps, at least 1, that the thread may take before pick() is called again. It
+	 * is called earlier if the thread blocks, ends, creates or wakes another, or yields.
+	 */
 	uint64_t steps;
 };
 
 struct strategy {
 	const char *name;	/* as typed after --strategy */
 	const char *summary;	/* one line of --help */
-	size_t state_size;	/* the caller provides it, zeroed */
-	/* What it does with a plan, without which it is of no use, and the command that makes one. NULL: searches. */
+	size_t state_size;	/* bytes of `state`; the caller provides it, zeroed */
+	/*
+	 * Of a strategy that is useless without a plan: what it does with the plan, and the command
+	 * to use instead, for error messages. NULL: the strategy searches without a plan.
+	 */
 	const char *guided;
-	bool follows;		/* a plan's turns, as long as exact_done() is false; exact.h */
+	/* The strategy follows the turns of a plan as long as exact_done() is false (exact.h). */
+	bool follows;
 	void (*init)(void *state, const struct sched_params *params);
 	void (*begin)(void *state, const struct sched_run *run);
 	void (*pick)(void *state, const struct sched_point *point, struct sched_choice *out);
 	/*
-	 * One of `count` things other than a thread (which waiter a signal wakes):
-	 * NULL: the first, always.
+	 * Chooses one of `count` alternatives other than threads, say which waiter a signal wakes.
+	 * NULL: the first.
 	 */
 	uint32_t (*choose)(void *state, uint32_t count);
-	/* Which of these threads, by name, a signal wakes. NULL: choose() says. */
+	/* Chooses which of these threads, given by name, a signal wakes. NULL: choose() does. */
 	uint32_t (*wake)(void *state, const uint64_t *names, uint32_t count);
 	/*
-	 * The run ends in a deadlock: nobody is runnable (count 0), and `pending` says
-	 * what each thread waits for. Comes before end(). NULL: does not care.
+	 * Called before end() if the run ended in a deadlock: no thread is runnable (count 0), and
+	 * `pending` holds the event at which each thread waits. May be NULL.
 	 */
 	void (*stuck)(void *state, const struct sched_point *point);
-	/* After a run. False: nothing is left to try. NULL: there always is. */
+	/* Called after a run. False: all runs have been made. NULL: a search never ends. */
 	bool (*end)(void *state);
 };
 

@@ -1,15 +1,13 @@
 /*
- * Selectively uniform random walk (Zhao, Wolff, Mathur, Roychoudhury, ASPLOS
- * 2025): the next thread is drawn with a chance in proportion to the events it
- * has left, those of threads it has not created yet included. If the counts are
- * right and nothing blocks, every interleaving has the same chance: the orders
- * allowed by creation alone form a forest, and the share of its linear
- * extensions that begin with a root is the share of events below that root.
+ * Selectively uniform random walk, SURW (Zhao, Wolff, Mathur, Roychoudhury, ASPLOS 2025). The next
+ * thread is drawn with a chance in proportion to the events it has left, including those of threads
+ * that it has not created yet. If the counts are right and no thread blocks, every interleaving has
+ * the same chance: creation orders the events as a forest, and the share of its linear extensions
+ * that begin with a certain root is the share of events below that root.
  *
- * Counts come from an earlier run; threads are recognised by name, since their
- * numbers depend on the schedule. What is not known counts as one event left, so
- * that the first run is a plain random walk. The events of interest are all
- * visible ones.
+ * The counts come from an earlier run. Threads are recognised by name, since their numbers depend
+ * on the schedule. A thread without a count has one event left, so that the first run is a plain
+ * random walk. Unlike in the paper, all visible events are of interest.
  */
 #include "abi/plan.h"
 #include "sched/pick.h"
@@ -17,23 +15,24 @@
 /* A thread of the earlier run. */
 struct profile {
 	uint64_t name;
-	uint64_t events;
-	uint64_t below;		/* events of the threads it created, and they */
-	uint32_t parent;
-	uint32_t children;
-	uint32_t live;		/* its number in this run */
+	uint64_t events;	/* number of its visible events */
+	uint64_t below;		/* number of visible events of all its descendants */
+	uint32_t parent;	/* index of the thread that created it */
+	uint32_t children;	/* number of threads that it created */
+	uint32_t live;		/* its number in this run; SCHED_MAX_THREADS: not created yet */
 };
 
 struct surw {
 	uint64_t seed;
 	uint64_t rng;
-	uint64_t asked;		/* step of the last question */
-	uint32_t chosen;
-	uint32_t known;		/* threads met in this run */
-	uint32_t profiles;
+	uint64_t last_pick;	/* step of the last pick() */
+	uint32_t chosen;	/* thread that it chose */
+	uint32_t known;		/* number of threads of this run that adopt() has handled */
+	uint32_t profiles;	/* entries of `profile` in use */
 	struct profile profile[SCHED_MAX_THREADS];
-	uint64_t own[SCHED_MAX_THREADS];	/* events left */
-	uint64_t unborn[SCHED_MAX_THREADS];	/* of descendants not created yet */
+	uint64_t own[SCHED_MAX_THREADS];	/* number of events that each thread has left */
+	/* Number of events left of those descendants of each thread that do not exist yet. */
+	uint64_t unborn[SCHED_MAX_THREADS];
 };
 
 static void surw_init(void *state, const struct sched_params *params)
@@ -49,7 +48,7 @@ static void surw_begin(void *state, const struct sched_run *run)
 	uint32_t n = run->threads < SCHED_MAX_THREADS ? run->threads : SCHED_MAX_THREADS;
 
 	s->rng = pick_seed(s->seed, run->number);
-	s->asked = 0;
+	s->last_pick = 0;
 	s->chosen = 0;
 	s->known = 0;
 	s->profiles = run->events && run->parent ? n : 0;
@@ -75,14 +74,15 @@ static void surw_begin(void *state, const struct sched_run *run)
 	}
 }
 
-/* A thread seen for the first time takes its events over from its parent. */
+/* Moves the events of a thread that was just created from its parent's `unborn` to its own. */
 static void adopt(struct surw *s, uint32_t thread, uint64_t name)
 {
 	s->own[thread] = 0;
 	s->unborn[thread] = 0;
 	for (uint32_t i = 0; i < s->profiles; i++) {
 		struct profile *p = &s->profile[i];
-		uint32_t parent = i && p->parent < i ? s->profile[p->parent].live : SCHED_MAX_THREADS;
+		uint32_t parent =
+			i && p->parent < i ? s->profile[p->parent].live : SCHED_MAX_THREADS;
 
 		if (p->name != name)
 			continue;
@@ -108,7 +108,7 @@ static void surw_pick(void *state, const struct sched_point *point, struct sched
 	bool leave = point->runs && !pick_may_stay(point);
 	uint64_t total = 0, drawn;
 
-	if (point->step > s->asked && s->own[s->chosen])
+	if (point->step > s->last_pick && s->own[s->chosen])
 		s->own[s->chosen]--;
 	for (; s->known < point->threads; s->known++)
 		adopt(s, s->known, point->name[s->known]);
@@ -127,7 +127,7 @@ static void surw_pick(void *state, const struct sched_point *point, struct sched
 		drawn -= weight;
 	}
 	out->steps = 1;
-	s->asked = point->step;
+	s->last_pick = point->step;
 	s->chosen = out->thread;
 }
 

@@ -143,7 +143,7 @@ expect 'k["verdict"] == "harmless" and k["came_about"] > 0 and r["verdict"] == "
 sed 's/close_idle/close_late/' idle.txt | sed 's/write handle/write other/' >late.txt
 check 0 late.txt -- ./handle2
 expect 'r["verdict"] == "undecided" and k["verdict"] == "gone" and k["tries"] == 0'
-expect '"no such function was run in 4 runs" in k["why"]'
+expect '"its function did not run in 4 recorded runs" in k["why"]'
 grep -q '^snarl: nothing fails, but of 1 of 1 known interleaving nothing is known for sure$' check.err || fail "not told"
 
 # Without a goal: by its strategy, and so labelled.

@@ -38,9 +38,9 @@ wrong "snarl test: no strategy 'xyzzy'; --strategy help lists them (see snarl te
 	test -s xyzzy -- true
 wrong "snarl test: 'exact' follows a schedule: use snarl replay (see snarl test --help)" \
 	test -s exact -- true
-wrong "snarl test: 'active' goes for what a profile expects: use snarl cover --chase (see snarl test --help)" \
+wrong "snarl test: 'active' needs iRoots that a profile predicts: use snarl cover --chase (see snarl test --help)" \
 	test -s active -- true
-wrong "snarl test: 'greedy' goes for what a profile expects: use snarl cover --chase (see snarl test --help)" \
+wrong "snarl test: 'greedy' needs iRoots that a profile predicts: use snarl cover --chase (see snarl test --help)" \
 	test -s greedy -- true
 wrong "snarl test: --runs needs a number above 0, not '0' (see snarl test --help)" test --runs 0 -- true
 wrong "snarl test: --jobs needs a number from 1 to 64, not 'x' (see snarl test --help)" test -j x -- true

@@ -36,8 +36,8 @@ static UNUSED void iroots_add(struct iroots *s, const struct iroot *r)
 
 static inline bool slow_same(const struct sim_result *r, unsigned i, unsigned k)
 {
-	return r->event[i].object == r->event[k].object && match_access(&r->event[i]) != MATCH_NONE &&
-	       match_access(&r->event[k]) != MATCH_NONE;
+	return r->event[i].object == r->event[k].object && iroot_access_of(&r->event[i]) != IROOT_MATCH_NO_ACCESS &&
+	       iroot_access_of(&r->event[k]) != IROOT_MATCH_NO_ACCESS;
 }
 
 static inline unsigned slow_own(const struct sim_result *r, unsigned i)
@@ -51,7 +51,7 @@ static inline unsigned slow_own(const struct sim_result *r, unsigned i)
 
 static inline bool slow_depends(const struct sim_result *r, unsigned i, unsigned k)
 {
-	uint32_t a = match_access(&r->event[i]), b = match_access(&r->event[k]);
+	uint32_t a = iroot_access_of(&r->event[i]), b = iroot_access_of(&r->event[k]);
 
 	if (i >= k || !slow_same(r, i, k) || r->thread[i] == r->thread[k])
 		return false;
@@ -74,7 +74,7 @@ static inline void slow_put(struct iroots *out, const struct sim_result *r, unsi
 			if ((s->thread[i] == s->thread[k]) != (r->thread[e[i]] == r->thread[e[k]]) ||
 			    (s->variable[i] == s->variable[k]) != slow_same(r, e[i], e[k]))
 				return;
-		found.event[i] = (struct iroot_event){ r->event[e[i]].site, match_access(&r->event[e[i]]) };
+		found.event[i] = (struct iroot_event){ r->event[e[i]].site, iroot_access_of(&r->event[e[i]]) };
 	}
 	for (unsigned i = 0; i < s->pairs; i++) {
 		unsigned a = e[s->pair[i][0]], b = e[s->pair[i][1]];

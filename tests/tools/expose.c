@@ -25,8 +25,8 @@
 #define QUIET 3u		/* … and that expect nothing new, for them to be enough */
 
 struct known {
-	struct active_target target;
-	struct active_target *listed;	/* its copy that is chased now, or NULL */
+	struct expose_target target;
+	struct expose_target *listed;	/* its copy that is chased now, or NULL */
 	bool predicted, exposed, chased;
 };
 
@@ -96,7 +96,7 @@ static void note_run(struct bench *b, const struct search_run *run)
 		b->fresh += !k->predicted && flags & IROOT_PREDICTED;
 		k->exposed |= (flags & IROOT_EXPOSED) != 0;
 		if (k->exposed && k->listed)
-			k->listed->outcome = ACTIVE_EXPOSED;
+			k->listed->outcome = EXPOSE_DONE;
 		k->predicted |= (flags & IROOT_PREDICTED) != 0;
 	}
 	/* What it lets one expect takes long to say; those that show nothing new mostly expect nothing new. */
@@ -180,22 +180,22 @@ static int watch_calm(struct bench *b, const struct search_config *all, struct e
 	return 0;
 }
 
-static int try_all(struct bench *b, const struct search_config *config, struct active_target *list, size_t count,
+static int try_all(struct bench *b, const struct search_config *config, struct expose_target *list, size_t count,
 		   struct err *err)
 {
-	struct active *a = active_open(config, ACTIVE_TRIES, list, count);
+	struct expose *a = expose_open(config, EXPOSE_TRIES, list, count);
 	struct search_run run;
 	int event;
 
-	while ((event = active_next(a, &run, err)) > 0)
+	while ((event = expose_next(a, &run, err)) > 0)
 		note(b, event, &run);
-	active_close(a);
+	expose_close(a);
 	return event;
 }
 
 static int chase(struct bench *b, const struct search_config *config, struct err *err)
 {
-	struct active_target *list = xcalloc(b->count + 1, sizeof(*list));
+	struct expose_target *list = xcalloc(b->count + 1, sizeof(*list));
 	size_t *from = xcalloc(b->count + 1, sizeof(*from)), count = 0;
 	int result;
 
@@ -207,7 +207,7 @@ static int chase(struct bench *b, const struct search_config *config, struct err
 		}
 	result = try_all(b, config, list, count, err);
 	for (size_t i = 0; i < count; i++) {
-		b->denied += list[i].outcome == ACTIVE_EXPOSED && !b->roots[from[i]].exposed;
+		b->denied += list[i].outcome == EXPOSE_DONE && !b->roots[from[i]].exposed;
 		b->roots[from[i]].target = list[i];
 		b->roots[from[i]].listed = NULL;
 	}
@@ -222,7 +222,7 @@ static int greedy(struct bench *b, const struct search_config *all, struct err *
 	struct search_config config = *all;
 	size_t count = 0;
 	uint64_t first = b->runs;
-	struct greedy *g;
+	struct expose_greedy *g;
 	struct search *s;
 	struct search_run run;
 	int event = 0;
@@ -231,15 +231,15 @@ static int greedy(struct bench *b, const struct search_config *all, struct err *
 		if (b->roots[i].predicted && !b->roots[i].exposed)
 			list[count++] = b->roots[i].target.iroot;
 	if (count) {
-		g = greedy_new(list, count, &config);
+		g = expose_greedy_new(list, count, &config);
 		s = search_open(&config, err);
 		while ((event = search_next(s, &run, err)) > 0) {
 			if (event == SEARCH_BEGIN)
-				greedy_begin(g, first, &run);
+				expose_greedy_begin(g, first, &run);
 			note(b, event, &run);
 		}
 		search_close(s);
-		greedy_free(g);
+		expose_greedy_free(g);
 	}
 	free(list);
 	return event;

@@ -24,7 +24,7 @@ static UNUSED void writers(struct sim_program *p, unsigned threads, unsigned ste
 			sim_add(p, t, SCHED_OP_WRITE, 1);
 }
 
-/* A run as turns, as short as can be or a step each. */
+/* A run as turns: as few as possible, or one for each step. */
 static UNUSED void plan_of(struct plan *plan, const struct sim_result *r, bool joined)
 {
 	memset(plan, 0, sizeof(*plan));

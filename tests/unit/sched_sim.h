@@ -1,10 +1,10 @@
 /*
- * For tests of src/sched: programs as lists of events, and a toy of the
- * controlled scheduler that lets a strategy run them.
+ * A simulator for tests of src/sched: programs are lists of events, and a strategy schedules them
+ * as in a controlled run.
  *
- * Locks are modelled for who can run, CREATE and JOIN name a thread by its number
- * in the program (`object`). A run's `trace` is the same for two runs if and only
- * if one becomes the other by swapping neighbours that do not depend on each other.
+ * A thread that wants a lock that is taken cannot run. `object` of CREATE and JOIN is the number of
+ * a thread in the program. Two runs have the same `trace` if and only if one becomes the other by
+ * swapping neighbours that do not depend on each other.
  */
 #ifndef SCHED_SIM_H
 #define SCHED_SIM_H
@@ -31,7 +31,7 @@
 
 struct sim_thread {
 	unsigned length;
-	bool late;		/* needs a CREATE */
+	bool late;		/* does not exist before a CREATE */
 	struct sched_event event[SIM_EVENTS];
 };
 
@@ -46,15 +46,15 @@ static UNUSED uint64_t (*sim_context)(uint32_t thread);
 struct sim {
 	const struct sim_program *program;
 	unsigned position[SIM_THREADS];
-	unsigned number[SIM_THREADS];	/* of a program's thread, in this run */
-	unsigned which[SIM_THREADS];	/* the other way round */
+	unsigned number[SIM_THREADS];	/* in this run, by thread of the program */
+	unsigned which[SIM_THREADS];	/* thread of the program, by number in this run */
 	unsigned born;
 	uint64_t name[SIM_THREADS];	/* by number */
 	uint32_t parent[SIM_THREADS];	/* by number */
 	uint32_t children[SIM_THREADS];
 	unsigned owner[SIM_OBJECTS];
 	uint64_t written[SIM_OBJECTS], read[SIM_OBJECTS];
-	uint64_t local[SIM_THREADS];	/* by program's thread: hash of its past */
+	uint64_t local[SIM_THREADS];	/* by thread of the program: hash of its past */
 };
 
 struct sim_result {
@@ -63,7 +63,7 @@ struct sim_result {
 	struct sched_event event[SIM_STEPS];
 	uint64_t trace;
 	bool stuck;			/* a deadlock */
-	bool endless;			/* SIM_STEPS were not enough */
+	bool endless;			/* it did not end within SIM_STEPS */
 	struct sim end;
 };
 
@@ -79,7 +79,7 @@ static UNUSED void sim_add(struct sim_program *p, unsigned thread, unsigned op, 
 	t->length++;
 }
 
-/* A read that is done again and again until somebody has written. */
+/* A read that is repeated until another thread has written. */
 static UNUSED void sim_add_spin(struct sim_program *p, unsigned thread, uint64_t object)
 {
 	sim_add(p, thread, SCHED_OP_READ, object);
@@ -176,7 +176,7 @@ static inline uint64_t sim_trace(const struct sim *s)
 	return sum;
 }
 
-/* Who can run, by number, ascending. */
+/* Fills `out` with the numbers of the threads that can run, ascending. Returns how many. */
 static inline size_t sim_runnable(const struct sim *s, uint32_t *out)
 {
 	size_t count = 0;
@@ -187,7 +187,7 @@ static inline size_t sim_runnable(const struct sim *s, uint32_t *out)
 	return count;
 }
 
-/* One run between the strategy's begin() and end(), which are the caller's. */
+/* Makes one run. The caller calls the strategy's begin() before and end() after it. */
 static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 			     const struct sim_program *program, struct sim_result *r)
 {
@@ -195,7 +195,7 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 	struct sched_event pending[SIM_THREADS];
 	struct sim *s = &r->end;
 	bool yields = false;
-	uint32_t idle = 0;	/* failed looks in a row */
+	uint32_t idle = 0;	/* number of failed reads of a spin in a row */
 	size_t count;
 
 	memset(r, 0, sizeof(*r));
@@ -265,7 +265,7 @@ static UNUSED void sim_open(struct sim_search *search, const char *name, struct 
 	search->strategy->init(search->state, &params);
 }
 
-/* Makes a run and tells the next what it was like; false: that was the last. */
+/* Makes a run, and stores what the next one may know of it. False: that was the last run. */
 static UNUSED bool sim_next(struct sim_search *search, const struct sim_program *p,
 			    struct sim_result *r)
 {
@@ -292,7 +292,7 @@ static UNUSED void sim_close(struct sim_search *search)
 	free(search->state);
 }
 
-/* The run as the numbers of its threads, a digit each. */
+/* The threads of a run's steps, as digits. */
 static UNUSED const char *sim_text(const struct sim_result *r)
 {
 	static char text[SIM_STEPS + 1];
@@ -304,8 +304,8 @@ static UNUSED const char *sim_text(const struct sim_result *r)
 }
 
 /*
- * A small program of random reads, writes and critical sections, all balanced
- * unless `deadlocks`: then locks are taken in any order, two deep.
+ * Makes a small program of random reads, writes and critical sections. With `deadlocks`, sections
+ * nest two locks in any order.
  */
 static UNUSED void sim_random_program(struct sim_program *p, uint64_t *rng, unsigned threads,
 				      unsigned length, bool deadlocks)

@@ -1,3 +1,7 @@
+/*
+ * Alternates three kinds of runs: profile runs that predict iRoots, greedy runs for all untested
+ * iRoots at once, and runs of the strategy `active` for one of them each.
+ */
 #include "explore/cover/cover_chase.h"
 
 #include <stdlib.h>
@@ -7,22 +11,27 @@
 #include "explore/cover/expose_active.h"
 #include "explore/cover/expose_greedy.h"
 
-#define BATCH 128u	/* iRoots that are chased before runs are looked at for new ones */
-#define SLICE 16u	/* greedy runs in a row; if they expose nothing, these were enough */
+/* Most targets at a time. Then greedy and profile runs come again, if new iRoots were predicted. */
+#define BATCH 128u
+#define SLICE 16u	/* number of greedy runs in a row; if they expose nothing, no more follow */
 
 struct chasing {
 	struct cover_chase *x;
 	struct cover *cover;
-	struct search_listener listener;	/* of all searches; tells that of x */
-	struct active_target *targets;
-	size_t *roots;		/* of the targets, in the cover */
-	size_t count;
-	uint64_t greedy;	/* runs for all at once */
-	bool enough;		/* the listener has enough */
+	struct search_listener listener;	/* of all searches; calls x->listener */
+	struct expose_target *targets;	/* iRoots that are chased now */
+	size_t *roots;			/* index of each target in cover->roots */
+	size_t count;			/* of `targets` and `roots` */
+	uint64_t greedy_runs;		/* number of greedy runs so far */
+	bool stopped;			/* the listener answered SEARCH_ENOUGH */
 };
 
-/* What is left of the budget; false: nothing. */
-static bool budget(const struct chasing *a, uint64_t runs, double seconds, struct search_config *out)
+/*
+ * Fills in the configuration of a search with the rest of the budget. `runs`, `seconds`: statistics
+ * at the begin. False: the budget is spent, or the user stopped.
+ */
+static bool budget(const struct chasing *a, uint64_t runs, double seconds,
+		   struct search_config *out)
 {
 	const struct search_budget *all = &a->x->search.budget;
 	const struct search_stats *stats = a->x->search.stats;
@@ -33,8 +42,9 @@ static bool budget(const struct chasing *a, uint64_t runs, double seconds, struc
 		out->budget.runs = all->runs > made ? all->runs - made : 0;
 	if (all->seconds > 0)
 		out->budget.seconds = all->seconds - (stats->seconds - seconds);
-	return (!all->runs || out->budget.runs > 0) && (all->seconds <= 0 || out->budget.seconds > 0) &&
-	       !a->enough && !(all->stop && *all->stop);
+	return (!all->runs || out->budget.runs > 0) &&
+	       (all->seconds <= 0 || out->budget.seconds > 0) && !a->stopped &&
+	       !(all->stop && *all->stop);
 }
 
 static enum search_answer on_found(void *ctx, struct search_failure *f)
@@ -47,7 +57,7 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 		answer = l->found(l->ctx, f);
 	else
 		search_failure_free(f);
-	a->enough |= answer == SEARCH_ENOUGH;
+	a->stopped |= answer == SEARCH_ENOUGH;
 	return answer;
 }
 
@@ -59,7 +69,9 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 		l->progress(l->ctx, stats);
 }
 
-/* Adds a run to the database; a run for one iRoot may expose others. */
+/*
+ * Adds a run to the database. Marks all targets that it exposed: a run for one may expose others.
+ */
 static int add_run(struct chasing *a, const struct search_run *run, struct err *err)
 {
 	struct memo_run r;
@@ -68,11 +80,12 @@ static int add_run(struct chasing *a, const struct search_run *run, struct err *
 		return -1;
 	for (size_t i = 0; i < a->count; i++)
 		if (a->cover->roots[a->roots[i]].memo.exposed)
-			a->targets[i].outcome = ACTIVE_EXPOSED;
+			a->targets[i].outcome = EXPOSE_DONE;
 	return 0;
 }
 
-static void gather(struct chasing *a)
+/* Makes targets of untested iRoots, in the order of their idioms. */
+static void choose_targets(struct chasing *a)
 {
 	a->count = 0;
 	for (uint32_t idiom = 1; idiom <= IROOT_IDIOMS; idiom++) {
@@ -80,22 +93,23 @@ static void gather(struct chasing *a)
 		size_t at = 0;
 
 		while (a->count < BATCH && (root = cover_untested(a->cover, idiom, &at))) {
-			a->targets[a->count] = active_target_of(&root->here, a->cover->places);
+			a->targets[a->count] = expose_target_of(&root->iroot, a->cover->places);
 			a->roots[a->count++] = at - 1;
 		}
 	}
 }
 
-/* What came of it; what was not tried yet stays untested. */
-static int settle(struct chasing *a, struct err *err)
+/* Writes the outcomes of the targets to the database. Targets without a run stay untested. */
+static int take_outcomes(struct chasing *a, struct err *err)
 {
 	for (size_t i = 0; i < a->count; i++) {
-		struct active_target *t = &a->targets[i];
+		struct expose_target *t = &a->targets[i];
 		struct cover_root *root = &a->cover->roots[a->roots[i]];
-		bool exposed = root->memo.exposed > 0;	/* what was observed counts, whoever says otherwise */
-		unsigned runs = t->outcome == ACTIVE_IMPOSSIBLE ? MEMO_ATTEMPTS : t->runs;
+		/* The fold of the run decides, not the strategy's view (t->outcome). */
+		bool exposed = root->memo.exposed > 0;
+		unsigned runs = t->outcome == EXPOSE_IMPOSSIBLE ? MEMO_ATTEMPTS : t->runs;
 
-		active_target_free(t);
+		expose_target_free(t);
 		if (!runs && !exposed)
 			continue;
 		a->x->tried++;
@@ -108,28 +122,28 @@ static int settle(struct chasing *a, struct err *err)
 	return 0;
 }
 
-static int chase(struct chasing *a, struct search_config *config, struct err *err)
+static int chase_targets(struct chasing *a, struct search_config *config, struct err *err)
 {
-	struct active *active;
+	struct expose *active;
 	struct search_run run;
 	int event, written = 0;
 	struct err writing;
 
 	config->plan.flags |= CTL_PROFILE;
 	cover_config(a->cover, &config->program.server);
-	active = active_open(config, MEMO_ATTEMPTS, a->targets, a->count);
-	while ((event = active_next(active, &run, err)) > 0)
+	active = expose_open(config, MEMO_ATTEMPTS, a->targets, a->count);
+	while ((event = expose_next(active, &run, err)) > 0)
 		if (event == SEARCH_ENDED && written == 0)
 			written = add_run(a, &run, &writing);
 		else
 			search_report(event, &run, &a->listener);
-	active_close(active);
+	expose_close(active);
 	if (written < 0)
 		*err = writing;
-	return written < 0 || settle(a, err) < 0 ? -1 : event;
+	return written < 0 || take_outcomes(a, err) < 0 ? -1 : event;
 }
 
-/* Everything that is untested; the caller frees it. */
+/* All untested iRoots; the caller frees the array. */
 static struct iroot *untested(const struct chasing *a, size_t *count)
 {
 	struct iroot *roots = xcalloc(a->cover->count + 1, sizeof(*roots));
@@ -138,12 +152,12 @@ static struct iroot *untested(const struct chasing *a, size_t *count)
 	*count = 0;
 	for (uint32_t idiom = 1; idiom <= IROOT_IDIOMS; idiom++)
 		for (size_t at = 0; (root = cover_untested(a->cover, idiom, &at));)
-			roots[(*count)++] = root->here;
+			roots[(*count)++] = root->iroot;
 	return roots;
 }
 
-static int search_greedily(struct chasing *a, const struct greedy *g, const struct search_config *config,
-			   struct err *err)
+static int search_greedily(struct chasing *a, const struct expose_greedy *g,
+			   const struct search_config *config, struct err *err)
 {
 	struct search *s = search_open(config, err);
 	struct search_run run;
@@ -152,7 +166,7 @@ static int search_greedily(struct chasing *a, const struct greedy *g, const stru
 
 	while ((event = search_next(s, &run, err)) > 0)
 		if (event == SEARCH_BEGIN)
-			greedy_begin(g, a->greedy, &run);
+			expose_greedy_begin(g, a->greedy_runs, &run);
 		else if (event == SEARCH_ENDED && written == 0)
 			written = add_run(a, &run, &writing);
 		else
@@ -163,11 +177,11 @@ static int search_greedily(struct chasing *a, const struct greedy *g, const stru
 	return written < 0 ? -1 : event;
 }
 
-/* For all that is untested at once, as long as that exposes something. */
-static int greedy(struct chasing *a, struct search_config *config, struct err *err)
+/* Makes a slice of runs by the strategy `greedy` for all untested iRoots. */
+static int make_greedy_runs(struct chasing *a, struct search_config *config, struct err *err)
 {
 	struct search_budget *budget = &config->budget;
-	struct greedy *g;
+	struct expose_greedy *g;
 	size_t count;
 	struct iroot *roots = untested(a, &count);
 	int result = 0;
@@ -177,19 +191,21 @@ static int greedy(struct chasing *a, struct search_config *config, struct err *e
 	budget->runs = budget->runs && budget->runs < SLICE ? budget->runs : SLICE;
 	a->count = 0;
 	if (count) {
-		g = greedy_new(roots, count, config);
+		g = expose_greedy_new(roots, count, config);
 		result = search_greedily(a, g, config, err);
-		greedy_free(g);
+		expose_greedy_free(g);
 	}
-	a->greedy += SLICE;
+	a->greedy_runs += SLICE;
 	free(roots);
 	return result;
 }
 
 static int profile(struct chasing *a, const struct search_config *config, struct err *err)
 {
-	struct cover_search s = { .search = *config, .listener = a->listener,
-				  .saturation = COVER_CANDIDATES, .candidates = true };
+	struct cover_search s = { .search = *config,
+				  .listener = a->listener,
+				  .saturation = COVER_CANDIDATES,
+				  .predicted_only = true };
 	uint64_t before = config->stats->runs;
 	int result;
 
@@ -203,33 +219,34 @@ int cover_chase_run(struct cover_chase *x, struct cover *c, struct err *err)
 {
 	struct chasing a = { .x = x, .cover = c, .targets = xcalloc(BATCH, sizeof(*a.targets)),
 			     .roots = xcalloc(BATCH, sizeof(*a.roots)),
-			     .listener = { .found = on_found, .progress = on_progress, .ctx = &a } };
+			     .listener = {
+				     .found = on_found, .progress = on_progress, .ctx = &a } };
 	uint64_t runs = x->search.stats->runs;
 	double seconds = x->search.stats->seconds;
 	struct search_config search;
 	size_t known = SIZE_MAX;
-	uint64_t exposed = UINT64_MAX;	/* before the last greedy runs */
+	uint64_t exposed = UINT64_MAX;	/* c->exposed before the last greedy runs */
 	int result = 0;
 
 	while (result == 0 && budget(&a, runs, seconds, &search)) {
-		/* Chasing shows more to expect: then it pays to look around again. */
-		if (c->count - c->gone != known) {
-			known = c->count - c->gone;
+		/* Directed runs have predicted new iRoots, so that profile runs may find more. */
+		if (c->count - c->withdrawn != known) {
+			known = c->count - c->withdrawn;
 			exposed = UINT64_MAX;
 			result = profile(&a, &search, err);
 			continue;
 		}
 		if (c->exposed != exposed) {
 			exposed = c->exposed;
-			result = greedy(&a, &search, err);
+			result = make_greedy_runs(&a, &search, err);
 			continue;
 		}
-		gather(&a);
+		choose_targets(&a);
 		if (!a.count) {
 			x->over = true;
 			break;
 		}
-		result = chase(&a, &search, err);
+		result = chase_targets(&a, &search, err);
 	}
 	free(a.targets);
 	free(a.roots);

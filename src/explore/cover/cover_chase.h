@@ -1,7 +1,11 @@
 /*
- * Chases what is untested: runs that show what to expect, until they show nothing more; then
- * runs of the active scheduler for each iRoot that was not exposed; and again, as long as these
- * let one expect more.
+ * Runs directed at predicted iRoots that no run has exposed:
+ *
+ *  1. profile runs by a mix of strategies, until they predict no new iRoots;
+ *  2. runs by the strategy `greedy` for all untested iRoots, as long as they expose some;
+ *  3. runs by the strategy `active`, up to MEMO_ATTEMPTS for each iRoot that is left.
+ *
+ * The stages are repeated as long as new iRoots are predicted.
  */
 #ifndef EXPLORE_COVER_COVER_CHASE_H
 #define EXPLORE_COVER_COVER_CHASE_H
@@ -9,16 +13,18 @@
 #include "explore/cover/cover_record.h"
 #include "explore/search/search.h"
 
-#define COVER_CANDIDATES 3u	/* runs without a new candidate that end profiling (Maple) */
+/* Number of runs in a row without a new prediction that end profiling; the value is Maple's. */
+#define COVER_CANDIDATES 3u
 
 struct cover_chase {
-	struct search_config search;	/* of all; its memory is needed, its strategy is not used */
+	struct search_config search;	/* of all runs; needs `memory`, ignores the strategy */
 	struct search_listener listener;
 	/* Set by cover_chase_run(). */
-	uint64_t profiled;	/* runs that were to show what to expect */
-	uint64_t tried, exposed;	/* iRoots that were chased; of them */
-	uint64_t by_idiom[IROOT_IDIOMS + 1][2];	/* the same */
-	bool over;		/* nothing is left */
+	uint64_t profiled;	/* number of profile runs */
+	uint64_t tried;		/* number of iRoots that runs were directed at */
+	uint64_t exposed;	/* number of these that were exposed */
+	uint64_t by_idiom[IROOT_IDIOMS + 1][2];	/* `tried` and `exposed` by idiom */
+	bool over;		/* no untested iRoot is left */
 };
 
 /* -1 if the program cannot be run. */

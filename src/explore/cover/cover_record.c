@@ -9,10 +9,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "coverage/fold/queue.h"
-#include "explore/search/attempt.h"
 #include "symbol/key.h"
 
-#define FLUSH_SECONDS 2.0
+#define FLUSH_SECONDS 2.0	/* most time for which known iRoots seen again are not written */
 
 static const char *base_name(const char *path)
 {
@@ -30,7 +29,7 @@ void cover_key(struct places *places, uint64_t pc, struct buf *out)
 	symbol_key(&frame, module ? module->path : NULL, module ? pc - module->base : pc, out);
 }
 
-/* The number of an event; a pc is looked up once. */
+/* The id of an event in the database. Each pc is looked up once. */
 static int64_t event_number(struct cover *c, const struct iroot_event *e, struct err *err)
 {
 	bool added;
@@ -43,9 +42,12 @@ static int64_t event_number(struct cover *c, const struct iroot_event *e, struct
 		return (int64_t)*number;
 	cover_key(c->places, e->site, &key);
 	places_frame(c->places, e->site, &frame);
-	event = (struct memo_event){ .key = buf_string(&key), .access = (enum iroot_access)e->access,
-				     .function = frame.function, .file = frame.file,
-				     .line = frame.line, .column = frame.column };
+	event = (struct memo_event){ .key = buf_string(&key),
+				     .access = (enum iroot_access)e->access,
+				     .function = frame.function,
+				     .file = frame.file,
+				     .line = frame.line,
+				     .column = frame.column };
 	*number = (uint64_t)memo_event(c->memo, c->program, &event, err);
 	buf_free(&key);
 	if ((int64_t)*number < 0) {
@@ -62,7 +64,7 @@ static struct cover_root *root_of(struct cover *c, const struct memo_root *r)
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
 		hash = mix_add_small(hash, (uint64_t)r->event[i]);
-	at = map_put(&c->at, hash, &added);
+	at = map_put(&c->root_index, hash, &added);
 	if (added) {
 		c->roots = xgrow(c->roots, c->count, &c->capacity, sizeof(*c->roots));
 		c->roots[c->count] = (struct cover_root){ .memo = *r };
@@ -72,7 +74,7 @@ static struct cover_root *root_of(struct cover *c, const struct memo_root *r)
 	return &c->roots[*at - 1];
 }
 
-static int load(void *ctx, const struct memo_root *r)
+static int load_root(void *ctx, const struct memo_root *r)
 {
 	struct cover *c = ctx;
 
@@ -101,15 +103,17 @@ void cover_input(struct cover *c, const struct target *target)
 	c->input = describe_input(target);
 }
 
-int cover_open(struct cover *c, const char *path, const struct target *target, struct places *places,
-	       struct err *err)
+int cover_open(struct cover *c, const char *path, const struct target *target,
+	       struct places *places, struct err *err)
 {
-	*c = (struct cover){ .places = places, .input = describe_input(target), .flushed = clock_seconds() };
+	*c = (struct cover){ .places = places,
+			     .input = describe_input(target),
+			     .flushed = clock_seconds() };
 	c->memo = memo_open(path, true, err);
 	if (!c->memo || memo_begin(c->memo, err) < 0)
 		return -1;
 	c->program = memo_program(c->memo, base_name(target->program), target->build_id, err);
-	if (c->program < 0 || memo_each_root(c->memo, c->program, load, c, err) < 0)
+	if (c->program < 0 || memo_each_root(c->memo, c->program, load_root, c, err) < 0)
 		return -1;
 	return memo_commit(c->memo, err);
 }
@@ -118,13 +122,13 @@ void cover_close(struct cover *c)
 {
 	memo_close(c->memo);
 	map_free(&c->events);
-	map_free(&c->at);
+	map_free(&c->root_index);
 	free(c->roots);
 	free(c->input);
 	*c = (struct cover){ 0 };
 }
 
-/* What of it is not in the database yet. */
+/* Writes what the database does not have yet of an iRoot. */
 static int write_root(struct cover *c, struct cover_root *root, int64_t run, struct err *err)
 {
 	struct memo_root r = root->memo;
@@ -136,17 +140,20 @@ static int write_root(struct cover *c, struct cover_root *root, int64_t run, str
 	if (memo_root(c->memo, c->program, &r, run, err) < 0)
 		return -1;
 	root->memo = r;
-	root->ours |= is_new;
-	c->gone -= root->gone;
-	root->gone = false;
+	root->added_here |= is_new;
+	c->withdrawn -= root->withdrawn;
+	root->withdrawn = false;
 	root->new_exposed = root->new_predicted = 0;
 	c->exposed += !before && r.exposed > 0;
 	return 0;
 }
 
-/* 1: it has to be written now. */
-static int see(struct cover *c, const struct iroot *root, uint32_t flags, struct cover_root **out,
-	       struct err *err)
+/*
+ * Counts an iRoot of a run. `flags`: IROOT_PREDICTED, IROOT_EXPOSED. Returns 1 if it is new and has
+ * to be written now.
+ */
+static int count_root(struct cover *c, const struct iroot *root, uint32_t flags,
+		      struct cover_root **out, struct err *err)
 {
 	struct memo_root r = { .idiom = (uint32_t)root->idiom };
 	struct cover_root *known;
@@ -157,9 +164,9 @@ static int see(struct cover *c, const struct iroot *root, uint32_t flags, struct
 			return -1;
 	}
 	known = *out = root_of(c, &r);
-	if (!known->here.idiom)
-		known->here = *root;
-	/* Several places of one name count once. */
+	if (!known->iroot.idiom)
+		known->iroot = *root;
+	/* Several roots of a run may have equal names: they count once. */
 	if (flags & IROOT_PREDICTED && known->seen_predicted != c->runs) {
 		known->new_predicted++;
 		known->seen_predicted = c->runs;
@@ -169,10 +176,11 @@ static int see(struct cover *c, const struct iroot *root, uint32_t flags, struct
 		known->seen_exposed = c->runs;
 	}
 	c->dirty = true;
-	return (known->new_exposed && !known->memo.exposed) || (known->new_predicted && !known->memo.predicted);
+	return (known->new_exposed && !known->memo.exposed) ||
+	       (known->new_predicted && !known->memo.predicted);
 }
 
-/* It knew all the flags that are known, and what it lets one expect can be, as far as these go. */
+/* True if the run had all spin flags known by now. Otherwise some of its predictions are wrong. */
 static bool knows_flags(const struct cover *c, const struct iroot_profile *p)
 {
 	struct iroot_flag known[IROOT_FLAGS];
@@ -192,7 +200,7 @@ static int add_all(struct cover *c, struct iroot_profile *p, struct memo_run *r,
 	struct iroot found;
 
 	while ((flags = iroot_profile_next(p, &cursor, &found))) {
-		int is_new = flags & wanted ? see(c, &found, flags & wanted, &root, err) : 0;
+		int is_new = flags & wanted ? count_root(c, &found, flags & wanted, &root, err) : 0;
 		bool exposed, known;
 
 		if (is_new < 0)
@@ -250,7 +258,7 @@ int cover_add(struct cover *c, struct iroot_profile *p, struct memo_run *r, stru
 	if (run < 0 || add_all(c, p, r, run, err) < 0)
 		goto failed;
 	r->exposed = c->exposed;
-	r->known = c->count - c->gone;
+	r->known = c->count - c->withdrawn;
 	if (memo_run_figures(c->memo, run, r, err) < 0 ||
 	    (clock_seconds() - c->flushed > FLUSH_SECONDS && flush_all(c, err) < 0))
 		goto failed;
@@ -264,7 +272,7 @@ failed:
 	return -1;
 }
 
-/* Damage may show only where it is read. */
+/* True if the whole profile can be read: damage may show only there. */
 static bool is_whole(struct iroot_profile *p)
 {
 	uint32_t cursor = 0;
@@ -283,15 +291,19 @@ void cover_config(const struct cover *c, struct server_config *config)
 	config->flag_count = c->flag_count;
 }
 
-/* Runs that did not know of a flag expected more than can be. What can comes again. */
-static int take_back(struct cover *c, struct err *err)
+/*
+ * Removes the predictions of this process after a new spin flag was learnt: runs that did not know
+ * the flag predicted iRoots that are impossible. Later runs predict the possible ones again.
+ */
+static int withdraw_predictions(struct cover *c, struct err *err)
 {
 	if (memo_begin(c->memo, err) < 0)
 		return -1;
 	for (size_t i = 0; i < c->count; i++) {
 		struct cover_root *r = &c->roots[i];
 
-		if (!r->ours || r->gone || r->memo.exposed || r->memo.attempts || r->new_exposed)
+		if (!r->added_here || r->withdrawn || r->memo.exposed || r->memo.attempts ||
+		    r->new_exposed)
 			continue;
 		if (memo_forget(c->memo, r->memo.id, r->memo.predicted, err) < 0) {
 			memo_rollback(c->memo);
@@ -299,15 +311,16 @@ static int take_back(struct cover *c, struct err *err)
 		}
 		r->memo.id = 0;
 		r->memo.predicted = r->new_predicted = 0;
-		r->here.idiom = 0;
-		r->gone = true;
-		c->gone++;
+		r->iroot.idiom = 0;
+		r->withdrawn = true;
+		c->withdrawn++;
 	}
 	return memo_commit(c->memo, err);
 }
 
-/* What one run taught about the program's own synchronisation is for the next. */
-static int learn_flags(struct cover *c, const struct iroot_profile *p, struct ctl_block *b, struct err *err)
+/* Passes the spin flags that a run has found on to the next runs. */
+static int learn_flags(struct cover *c, const struct iroot_profile *p, struct ctl_block *b,
+		       struct err *err)
 {
 	struct iroot_flag found[IROOT_FLAGS];
 	uint32_t count = iroot_profile_flags(p, found), before = c->flag_count;
@@ -316,19 +329,23 @@ static int learn_flags(struct cover *c, const struct iroot_profile *p, struct ct
 		iroot_flag_add(c->flags, &c->flag_count, &found[i]);
 	memcpy(b->flags, c->flags, sizeof(b->flags));
 	b->flag_count = c->flag_count;
-	return c->flag_count > before ? take_back(c, err) : 0;
+	return c->flag_count > before ? withdraw_predictions(c, err) : 0;
 }
 
-int cover_add_run(struct cover *c, const struct search_run *run, struct memo_run *r, struct err *err)
+int cover_add_run(struct cover *c, const struct search_run *run, struct memo_run *r,
+		  struct err *err)
 {
 	struct ctl_block *b = run->server->block;
 	struct iroot_profile *p = iroot_profile_open((char *)b + b->profile, b->profile_size);
 	struct trace_queue *queue = trace_queue_of((char *)b + b->profile, b->profile_size);
 
-	*r = (struct memo_run){ .strategy = b->request.strategy, .seed = b->request.seed, .number = run->number,
+	*r = (struct memo_run){ .strategy = b->request.strategy,
+				.seed = b->request.seed,
+				.number = run->number,
 				.failed = run->result->verdict == ORACLE_FAILED };
-	/* What a run without control left to do. */
-	if (p && b->profile_size > sizeof(*queue) && queue->magic == TRACE_QUEUE_MAGIC && !queue->folding)
+	/* The records that a parallel run left in its queue, for example because it crashed. */
+	if (p && b->profile_size > sizeof(*queue) && queue->magic == TRACE_QUEUE_MAGIC &&
+	    !queue->folding)
 		trace_queue_fold(queue, p);
 	if (!p || !is_whole(p)) {
 		c->damaged += p != NULL;
@@ -338,7 +355,8 @@ int cover_add_run(struct cover *c, const struct search_run *run, struct memo_run
 	return learn_flags(c, p, b, err) < 0 ? -1 : cover_add(c, p, r, err);
 }
 
-int cover_attempt(struct cover *c, struct cover_root *root, unsigned runs, bool exposed, struct err *err)
+int cover_attempt(struct cover *c, struct cover_root *root, unsigned runs, bool exposed,
+		  struct err *err)
 {
 	if (memo_begin(c->memo, err) < 0)
 		return -1;
@@ -362,7 +380,7 @@ struct cover_root *cover_untested(struct cover *c, uint32_t idiom, size_t *at)
 	while (*at < c->count) {
 		struct cover_root *r = &c->roots[(*at)++];
 
-		if (r->memo.idiom == idiom && r->here.idiom && !r->memo.exposed &&
+		if (r->memo.idiom == idiom && r->iroot.idiom && !r->memo.exposed &&
 		    r->memo.failed < MEMO_ATTEMPTS)
 			return r;
 	}

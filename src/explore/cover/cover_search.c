@@ -1,12 +1,16 @@
+/*
+ * Makes the runs of one search and adds their iRoots to the database.
+ */
 #include "explore/cover/cover_search.h"
 
 #include <stdio.h>
 
 #include "base/mem.h"
 
+/* The mix of strategies: one per run, in turn. */
 static const struct {
 	const char *strategy;
-	uint32_t permille;
+	uint32_t permille;	/* switch_permille; 0: default */
 } mix[] = {
 	{ "random", 20 }, { "pct", 0 }, { "pos", 0 }, { "random", 200 }, { "surw", 0 },
 	{ "pct-large", 0 }, { "delay", 0 }, { "random", 500 },
@@ -18,16 +22,18 @@ static void begin(const struct cover_search *x, const struct search_run *run)
 
 	q->flags |= CTL_PROFILE;
 	if (x->parallel)
-		snprintf(q->strategy, sizeof(q->strategy), "parallel");	/* a name for the database */
+		/* A name for the database. */
+		snprintf(q->strategy, sizeof(q->strategy), "parallel");
 	if (x->parallel || x->search.plan.strategy)
 		return;
-	snprintf(q->strategy, sizeof(q->strategy), "%s", mix[run->number % ARRAY_SIZE(mix)].strategy);
+	snprintf(q->strategy, sizeof(q->strategy), "%s",
+		 mix[run->number % ARRAY_SIZE(mix)].strategy);
 	q->switch_permille = mix[run->number % ARRAY_SIZE(mix)].permille;
 }
 
-/* Adds a run to the database. True: that is enough, since runs show nothing new. */
-static bool add_run(struct cover_search *x, struct cover *c, const struct search_run *run, int *result,
-		    struct err *err)
+/* Adds a run to the database. True: the search is to end, by saturation or an error in *result. */
+static bool add_run(struct cover_search *x, struct cover *c, const struct search_run *run,
+		    int *result, struct err *err)
 {
 	struct memo_run r;
 
@@ -37,8 +43,9 @@ static bool add_run(struct cover_search *x, struct cover *c, const struct search
 	x->failed += r.failed;
 	x->exposed += r.new_exposed;
 	x->predicted += r.new_predicted;
-	x->idle = r.new_predicted || (r.new_exposed && !x->candidates) ? 0 : x->idle + 1;
-	x->saturated = x->saturation && x->idle >= x->saturation;
+	x->without_new =
+		r.new_predicted || (r.new_exposed && !x->predicted_only) ? 0 : x->without_new + 1;
+	x->saturated = x->saturation && x->without_new >= x->saturation;
 	return x->saturated;
 }
 
@@ -68,7 +75,8 @@ int cover_search_run(struct cover_search *x, struct cover *c, struct err *err)
 	while ((event = search_next(s, &run, err)) > 0)
 		if (event == SEARCH_BEGIN)
 			begin(x, &run);
-		else if (event == SEARCH_ENDED && written == 0 && add_run(x, c, &run, &written, &writing))
+		else if (event == SEARCH_ENDED && written == 0 &&
+			 add_run(x, c, &run, &written, &writing))
 			search_stop(s);
 		else
 			search_report(event, &run, &x->listener);

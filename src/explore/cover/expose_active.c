@@ -7,71 +7,77 @@
 #include "abi/mix.h"
 #include "base/mem.h"
 
-#define CASTS 16u		/* choices of who plays that are kept of a root */
-#define TURNS_MOST (64u << 20)	/* turns kept for all of them, bytes */
-#define WANDER 900u		/* permille of steps by chance before the first event */
-#define PASS 32u		/* runs before it is looked at what they exposed by the way */
+#define ASSIGNMENTS_MAX 16u	/* assignments kept for a root: more than EXPOSE_TRIES can use */
+#define TURNS_BYTES_MAX (64u << 20)	/* most memory for the turns of all targets */
+#define RANDOM_PERMILLE 900u	/* first try: share of random steps before the first event */
+/* Runs of a pass. Roots that they happened to expose need no runs in the next pass. */
+#define PASS_RUNS 32u
 
-/* Who may play, and the run that showed it. */
-struct active_cast {
-	struct active_parts parts[CASTS];
-	size_t count, next;
-	struct profile guide;	/* without turns: there was no room */
+/* The assignments of a root that one run has shown, and the turns of that run. */
+struct expose_assignments {
+	struct expose_assignment parts[ASSIGNMENTS_MAX];
+	size_t count;		/* of `parts` */
+	size_t next;		/* index of the first one that was not tried */
+	struct profile guide;	/* turns NULL: TURNS_BYTES_MAX was reached */
 };
 
 /* One run of a pass. */
 struct try {
-	struct active_target *target;
-	struct active_parts parts;	/* thread 0: nobody is cast */
-	uint64_t number, way;
+	struct expose_target *target;
+	struct expose_assignment parts;	/* thread 0: no assignment */
+	uint64_t number;	/* ctl_request.run: selects the priorities of the threads */
+	uint64_t way;		/* sched_wanted.way */
 	uint32_t permille;
-	/* What came of it. */
-	enum active_outcome outcome;
-	bool failed, ended;
-	struct active_cast *cast;
+	/* Result. */
+	enum expose_outcome outcome;
+	bool failed;		/* the run exposed the root, and failed */
+	bool ended;
+	struct expose_assignments *assignments;	/* shown by this run; NULL: none */
 };
 
-struct active {
+struct expose {
 	struct search_config config;
-	unsigned tries;
-	struct active_target **order;	/* in which they are tried */
-	size_t count;
-	uint64_t runs;		/* of the statistics when it began */
-	double seconds;
-	size_t kept;		/* bytes of turns */
-	bool over;
-	/* The pass under way: a search, each run of which is a try of another target. */
-	unsigned level;		/* runs that its targets had before */
-	size_t at;		/* the next target at this level */
-	struct try *tried;
-	uint64_t try_count, most;	/* most: runs that the budget allows */
-	struct search *search;
+	unsigned tries;		/* most runs for a target */
+	struct expose_target **order;	/* targets in the order in which they are tried */
+	size_t count;		/* of `order` */
+	uint64_t runs;		/* config.stats->runs at expose_open() */
+	double seconds;		/* config.stats->seconds at expose_open() */
+	size_t turn_bytes;	/* memory for the turns of all targets */
+	bool over;		/* no pass follows */
+	/* The current pass: a search, each run of which is a try of another target. */
+	unsigned level;		/* number of runs that its targets had before */
+	size_t next_target;	/* index in `order` from which the next pass of this level takes */
+	struct try *pass;	/* by number of the run in the search */
+	uint64_t pass_count;	/* of `pass` */
+	uint64_t most;		/* number of these runs that the budget allows */
+	struct search *search;	/* NULL: between passes */
 };
 
-static void cast_free(struct active_cast *c)
+static void assignments_free(struct expose_assignments *c)
 {
 	if (c)
 		profile_free(&c->guide);
 	free(c);
 }
 
-struct active_target active_target_of(const struct iroot *iroot, const struct places *places)
+struct expose_target expose_target_of(const struct iroot *iroot, const struct places *places)
 {
-	struct active_target t = { .iroot = *iroot };
+	struct expose_target t = { .iroot = *iroot };
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		t.library |= iroot->event[i].site && !places_in_program(places, iroot->event[i].site);
+		t.library |=
+			iroot->event[i].site && !places_in_program(places, iroot->event[i].site);
 	return t;
 }
 
-void active_target_free(struct active_target *t)
+void expose_target_free(struct expose_target *t)
 {
-	cast_free(t->cast);
-	t->cast = NULL;
+	assignments_free(t->assignments);
+	t->assignments = NULL;
 }
 
-/* Its own, whatever other targets there are. */
-static uint64_t seed_of(const struct active *a, const struct iroot *r)
+/* The seed of a target's runs, independent of the other targets. */
+static uint64_t seed_of(const struct expose *a, const struct iroot *r)
 {
 	uint64_t h = mix_add(a->config.plan.seed, r->idiom);
 
@@ -82,11 +88,12 @@ static uint64_t seed_of(const struct active *a, const struct iroot *r)
 
 /* --- a run --- */
 
-static void begin(const struct active *a, const struct search_run *run)
+static void begin(const struct expose *a, const struct search_run *run)
 {
 	struct server *s = run->server;
-	const struct try *t = &a->tried[run->number];
-	const struct profile *guide = t->parts.part[0].thread ? &t->target->cast->guide : NULL;
+	const struct try *t = &a->pass[run->number];
+	const struct profile *guide =
+		t->parts.part[0].thread ? &t->target->assignments->guide : NULL;
 	struct ctl_request *q = server_request(s);
 	struct sched_plan *plan = server_area(s, s->block->plan);
 	struct sched_turn *turns = (struct sched_turn *)(plan + 1);
@@ -111,18 +118,18 @@ static void begin(const struct active *a, const struct search_run *run)
 	q->plan_size = plan->size;
 }
 
-/* What the run tells about who may play; the first that does is kept. */
-static struct active_cast *learn(const struct active *a, const struct try *t, const struct server *s,
-				 const void *state)
+/* The assignments that a run shows, with its turns; NULL: none. */
+static struct expose_assignments *assignments_of_run(const struct expose *a, const struct try *t,
+						     const struct server *s, const void *state)
 {
-	const struct active_seen *seen[IROOT_EVENTS];
+	const struct active_visit *seen[IROOT_EVENTS];
 	uint32_t count[IROOT_EVENTS];
-	struct active_cast *c = xcalloc(1, sizeof(*c));
+	struct expose_assignments *c = xcalloc(1, sizeof(*c));
 
 	for (unsigned i = 0; i < IROOT_EVENTS; i++)
-		count[i] = active_seen(state, i, &seen[i]);
-	c->count = active_casting(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
-				  c->parts, CASTS);
+		count[i] = active_visits(state, i, &seen[i]);
+	c->count = expose_assign(&t->target->iroot, seen, count, seed_of(a, &t->target->iroot),
+				 c->parts, ASSIGNMENTS_MAX);
 	if (!c->count) {
 		free(c);
 		return NULL;
@@ -132,10 +139,10 @@ static struct active_cast *learn(const struct active *a, const struct try *t, co
 	return c;
 }
 
-static void note(const struct active *a, const struct search_run *run)
+static void note_run(const struct expose *a, const struct search_run *run)
 {
 	const struct server *s = run->server;
-	struct try *t = &a->tried[run->number];
+	struct try *t = &a->pass[run->number];
 	const void *state = (const char *)s->block + s->block->state;
 	const struct iroot_shape *shape = &iroot_shapes[t->target->iroot.idiom];
 	struct active_result r;
@@ -143,19 +150,19 @@ static void note(const struct active *a, const struct search_run *run)
 	active_result(state, &r);
 	t->ended = true;
 	t->failed = r.exposed && run->result->verdict == ORACLE_FAILED;
-	t->outcome = r.exposed ? ACTIVE_EXPOSED : r.possible ? ACTIVE_MISSED : ACTIVE_IMPOSSIBLE;
-	for (unsigned i = 0; t->outcome == ACTIVE_MISSED && i < shape->events; i++)
+	t->outcome = r.exposed ? EXPOSE_DONE : r.possible ? EXPOSE_MISSED : EXPOSE_IMPOSSIBLE;
+	for (unsigned i = 0; t->outcome == EXPOSE_MISSED && i < shape->events; i++)
 		if (!r.reached[i])
-			t->outcome = ACTIVE_UNREACHED;
-	if (!r.exposed && !t->target->cast && s->block->report.outcome != CTL_RUNNING)
-		t->cast = learn(a, t, s, state);
+			t->outcome = EXPOSE_UNREACHED;
+	if (!r.exposed && !t->target->assignments && s->block->report.outcome != CTL_RUNNING)
+		t->assignments = assignments_of_run(a, t, s, state);
 }
 
-static void settle(struct active *a)
+static void take_outcomes(struct expose *a)
 {
-	for (uint64_t i = 0; i < a->try_count; i++) {
-		struct try *t = &a->tried[i];
-		struct active_target *target = t->target;
+	for (uint64_t i = 0; i < a->pass_count; i++) {
+		struct try *t = &a->pass[i];
+		struct expose_target *target = t->target;
 
 		if (!t->ended)
 			continue;
@@ -163,59 +170,61 @@ static void settle(struct active *a)
 		target->failed |= t->failed;
 		if (t->outcome > target->outcome)
 			target->outcome = t->outcome;
-		if (target->outcome == ACTIVE_EXPOSED) {
-			active_target_free(target);
-		} else if (t->cast) {
-			size_t bytes = t->cast->guide.count * sizeof(struct sched_turn);
+		if (target->outcome == EXPOSE_DONE) {
+			expose_target_free(target);
+		} else if (t->assignments) {
+			size_t bytes = t->assignments->guide.count * sizeof(struct sched_turn);
 
-			if (a->kept + bytes > TURNS_MOST)
-				profile_free(&t->cast->guide);
+			if (a->turn_bytes + bytes > TURNS_BYTES_MAX)
+				profile_free(&t->assignments->guide);
 			else
-				a->kept += bytes;
-			target->cast = t->cast;
-			t->cast = NULL;
+				a->turn_bytes += bytes;
+			target->assignments = t->assignments;
+			t->assignments = NULL;
 		}
-		cast_free(t->cast);
+		assignments_free(t->assignments);
 	}
 }
 
 /* --- which runs to make --- */
 
 /*
- * The next try of a root; false: there is none. First a run that wanders, since that also shows most by
- * the way; then the orders of its events and of priorities, then casts, if there are any.
+ * Plans the next try of a root. False: there is none. The first try makes random steps before the
+ * first event, since that also exposes most other roots. Then come tries with the orders of events
+ * and priorities, then one for each assignment. Without assignments, random tries follow until a
+ * run has reached all events.
  */
-static bool plan_try(const struct active *a, struct active_target *t, struct try *out)
+static bool plan_try(const struct expose *a, struct expose_target *t, struct try *out)
 {
 	const struct search_memory *memory = a->config.memory;
 	unsigned n = t->runs, plain = active_ways(t->iroot.idiom) == 1 ? 3 : 5;
 
 	if (t->iroot.idiom < 1 || t->iroot.idiom > IROOT_IDIOMS)
-		t->outcome = ACTIVE_IMPOSSIBLE;
-	/* With more memory known to be shared, its steps count otherwise. */
-	if (t->cast && memory && t->cast->guide.known != memory->count)
-		active_target_free(t);
-	if (t->outcome == ACTIVE_EXPOSED || t->outcome == ACTIVE_IMPOSSIBLE)
+		t->outcome = EXPOSE_IMPOSSIBLE;
+	/* More granules are known to be shared since then: the steps of its turns do not hold. */
+	if (t->assignments && memory && t->assignments->guide.known != memory->count)
+		expose_target_free(t);
+	if (t->outcome == EXPOSE_DONE || t->outcome == EXPOSE_IMPOSSIBLE)
 		return false;
-	*out = (struct try){ .target = t, .number = n + 2, .way = n, .permille = WANDER };
+	*out = (struct try){ .target = t, .number = n + 2, .way = n, .permille = RANDOM_PERMILLE };
 	if (n == 0)
 		return true;
 	if (n < plain) {
 		out->number = (n - 1) % 2;
 		out->way = (n - 1) ^ (n - 1) >> 1;
 		out->permille = 0;
-	} else if (t->cast && t->cast->next < t->cast->count) {
-		out->parts = t->cast->parts[t->cast->next++];
-	} else if (t->outcome == ACTIVE_MISSED) {
-		return false;	/* nobody was seen that could play it */
+	} else if (t->assignments && t->assignments->next < t->assignments->count) {
+		out->parts = t->assignments->parts[t->assignments->next++];
+	} else if (t->outcome == EXPOSE_MISSED) {
+		return false;	/* no run has shown an assignment, or all were tried */
 	}
 	return true;
 }
 
 static int by_order(const void *a, const void *b)
 {
-	const struct active_target *x = *(struct active_target *const *)a;
-	const struct active_target *y = *(struct active_target *const *)b;
+	const struct expose_target *x = *(struct expose_target *const *)a;
+	const struct expose_target *y = *(struct expose_target *const *)b;
 
 	if (x->iroot.idiom != y->iroot.idiom)
 		return x->iroot.idiom < y->iroot.idiom ? -1 : 1;
@@ -224,49 +233,52 @@ static int by_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What is left of the budget for the tries of a pass; false: nothing. */
-static bool budget(struct active *a, struct search_budget *out)
+/* The rest of the budget, for the tries of a pass. False: it is spent, or the user stopped. */
+static bool budget(struct expose *a, struct search_budget *out)
 {
 	const struct search_budget *all = &a->config.budget;
 	const struct search_stats *stats = a->config.stats;
 	uint64_t made = stats->runs - a->runs, left = all->runs > made ? all->runs - made : 0;
 
 	*out = *all;
-	out->runs = a->most = all->runs && left < a->try_count ? left : a->try_count;
+	out->runs = a->most = all->runs && left < a->pass_count ? left : a->pass_count;
 	out->seconds = all->seconds > 0 ? all->seconds - (stats->seconds - a->seconds) : 0;
-	return out->runs > 0 && (all->seconds <= 0 || out->seconds > 0) && !(all->stop && *all->stop);
+	return out->runs > 0 && (all->seconds <= 0 || out->seconds > 0) &&
+	       !(all->stop && *all->stop);
 }
 
-static size_t plan_size(const struct active *a)
+static size_t plan_size(const struct expose *a)
 {
 	size_t most = 0;
 
-	for (uint64_t i = 0; i < a->try_count; i++) {
-		const struct active_cast *c = a->tried[i].target->cast;
+	for (uint64_t i = 0; i < a->pass_count; i++) {
+		const struct expose_assignments *c = a->pass[i].target->assignments;
 
 		if (c && c->guide.turns && c->guide.count > most)
 			most = c->guide.count;
 	}
-	return sizeof(struct sched_plan) + most * sizeof(struct sched_turn) + sizeof(struct sched_wanted);
+	return sizeof(struct sched_plan) + most * sizeof(struct sched_turn) +
+	       sizeof(struct sched_wanted);
 }
 
-/* Plans the next pass; false: there is none. */
-static bool plan_pass(struct active *a)
+/* Plans the tries of the next pass. False: there is none. */
+static bool plan_pass(struct expose *a)
 {
-	for (a->try_count = 0; !a->try_count && a->level < a->tries;) {
-		for (; a->at < a->count && a->try_count < PASS; a->at++)
-			a->try_count += a->order[a->at]->runs == a->level &&
-					plan_try(a, a->order[a->at], &a->tried[a->try_count]);
-		if (a->at == a->count && !a->try_count) {
+	for (a->pass_count = 0; !a->pass_count && a->level < a->tries;) {
+		for (; a->next_target < a->count && a->pass_count < PASS_RUNS; a->next_target++)
+			a->pass_count +=
+				a->order[a->next_target]->runs == a->level &&
+				plan_try(a, a->order[a->next_target], &a->pass[a->pass_count]);
+		if (a->next_target == a->count && !a->pass_count) {
 			a->level++;
-			a->at = 0;
+			a->next_target = 0;
 		}
 	}
-	return a->try_count > 0;
+	return a->pass_count > 0;
 }
 
 /* 1: a pass has begun; 0: nothing is left to do; -1: the program cannot be run. */
-static int begin_pass(struct active *a, struct err *err)
+static int begin_pass(struct expose *a, struct err *err)
 {
 	struct search_config config = a->config;
 	size_t size;
@@ -281,18 +293,18 @@ static int begin_pass(struct active *a, struct err *err)
 	return a->search ? 1 : -1;
 }
 
-static void end_pass(struct active *a)
+static void end_pass(struct expose *a)
 {
 	volatile sig_atomic_t *stop = a->config.budget.stop;
 
 	a->over |= search_had_enough(a->search);
 	search_close(a->search);
 	a->search = NULL;
-	settle(a);
-	a->over |= a->most < a->try_count || (stop && *stop) || !a->tried[a->try_count - 1].ended;
+	take_outcomes(a);
+	a->over |= a->most < a->pass_count || (stop && *stop) || !a->pass[a->pass_count - 1].ended;
 }
 
-int active_next(struct active *a, struct search_run *run, struct err *err)
+int expose_next(struct expose *a, struct search_run *run, struct err *err)
 {
 	for (;;) {
 		int event = a->search ? 1 : begin_pass(a, err);
@@ -303,7 +315,7 @@ int active_next(struct active *a, struct search_run *run, struct err *err)
 		if (event == SEARCH_BEGIN)
 			begin(a, run);
 		else if (event == SEARCH_ENDED)
-			note(a, run);
+			note_run(a, run);
 		if (event > 0)
 			return event;
 		end_pass(a);
@@ -312,16 +324,16 @@ int active_next(struct active *a, struct search_run *run, struct err *err)
 	}
 }
 
-struct active *active_open(const struct search_config *config, unsigned tries,
-			   struct active_target *targets, size_t count)
+struct expose *expose_open(const struct search_config *config, unsigned tries,
+			   struct expose_target *targets, size_t count)
 {
-	struct active *a = xcalloc(1, sizeof(*a));
+	struct expose *a = xcalloc(1, sizeof(*a));
 
 	a->config = *config;
 	a->tries = tries;
 	a->runs = config->stats->runs;
 	a->seconds = config->stats->seconds;
-	a->tried = xcalloc(PASS, sizeof(*a->tried));
+	a->pass = xcalloc(PASS_RUNS, sizeof(*a->pass));
 	a->order = xcalloc(count + 1, sizeof(*a->order));
 	for (a->count = 0; a->count < count; a->count++)
 		a->order[a->count] = &targets[a->count];
@@ -330,11 +342,11 @@ struct active *active_open(const struct search_config *config, unsigned tries,
 	return a;
 }
 
-void active_close(struct active *a)
+void expose_close(struct expose *a)
 {
 	if (a->search)
 		end_pass(a);
-	free(a->tried);
+	free(a->pass);
 	free(a->order);
 	free(a);
 }

@@ -1,18 +1,19 @@
 /*
- * Exposes interleaving roots: runs of the strategy `active`, each for one of them.
+ * Makes runs of the strategy `active`, each directed at one interleaving root.
  *
- *	struct active_target targets[] = { { .iroot = … }, … };
- *	struct active *a = active_open(&config, ACTIVE_TRIES, targets, count);
+ *	struct expose_target targets[] = { { .iroot = ... }, ... };
+ *	struct expose *x = expose_open(&config, EXPOSE_TRIES, targets, count);
  *
- *	while ((event = active_next(a, &run, &err)) > 0)
- *		…
- *	active_close(a);
- *	… targets[i].outcome …
+ *	while ((event = expose_next(x, &run, err)) > 0)
+ *		...
+ *	expose_close(x);
+ *	use targets[i].outcome
  *
- * All are tried in one way before any is tried in the next, idiom 1 first, the program's own
- * code before libraries: first undirected but for the root itself, by chance and with opposite priorities of the
- * threads; then, from what these runs have shown, with the very threads and times that may meet, after the
- * turns of the run that showed it. What comes of it does not depend on the number of jobs.
+ * The tries of a target differ. The first tries name only the root: they run at random, then with
+ * opposite priorities of the threads. Later tries name the threads and visits that are to play both
+ * parts, which an earlier run has shown to be possible, and follow the turns of that run at first.
+ * Every target has its n-th try before any has its next; idiom 1 comes first, and the program's own
+ * code before libraries. The outcomes do not depend on the number of jobs.
  */
 #ifndef EXPLORE_COVER_EXPOSE_ACTIVE_H
 #define EXPLORE_COVER_EXPOSE_ACTIVE_H
@@ -22,63 +23,69 @@
 #include "explore/search/search.h"
 #include "sched/active.h"
 
-#define ACTIVE_TRIES 8u		/* runs for a root, as a rule */
+#define EXPOSE_TRIES 8u		/* usual number of runs for a root */
 
-/* Of the runs so far; a higher one says more. */
-enum active_outcome {
-	ACTIVE_UNTRIED,
-	ACTIVE_IMPOSSIBLE,	/* its accesses do not conflict as its idiom wants it */
-	ACTIVE_UNREACHED,	/* no run came to all of its events */
-	ACTIVE_MISSED,		/* to all of them, but not in the order that is wanted */
-	ACTIVE_EXPOSED,
+/* Outcome of the runs for a root. Of several runs the highest value counts. */
+enum expose_outcome {
+	EXPOSE_UNTRIED,
+	EXPOSE_IMPOSSIBLE,	/* its accesses do not conflict in the way that its idiom demands */
+	EXPOSE_UNREACHED,	/* no run reached all of its events */
+	EXPOSE_MISSED,		/* a run reached all of its events, but not in the wanted order */
+	EXPOSE_DONE,		/* a run exposed it */
 };
 
-struct active_target {
+struct expose_target {
 	struct iroot iroot;	/* its sites are pcs in the target */
-	bool library;		/* not all of them are in the program itself: is tried after the others of its idiom */
-	enum active_outcome outcome;	/* at first untried; exposed: is left alone */
-	unsigned runs;		/* made for it, in all: the next is another one */
-	bool failed;		/* one that exposed it failed */
-	struct active_cast *cast;	/* private; active_target_free() */
+	/* Some site is not in the program itself: the target comes last within its idiom. */
+	bool library;
+	enum expose_outcome outcome;	/* EXPOSE_DONE: no run is made for it */
+	unsigned runs;		/* number of runs made for it, which selects the next try */
+	bool failed;		/* a run that exposed it failed */
+	struct expose_assignments *assignments;	/* private; freed by expose_target_free() */
 };
 
-/* An untried target. `places` has the modules of its sites. */
-struct active_target active_target_of(const struct iroot *iroot, const struct places *places);
+/* Makes an untried target. `places` has the modules of its sites. */
+struct expose_target expose_target_of(const struct iroot *iroot, const struct places *places);
 
-struct active;
-
-/*
- * `config` is for all runs, but for the strategy and the requests; it needs a memory that knows
- * what is shared from runs before. `tries`: runs for each target at most, with those made before.
- */
-struct active *active_open(const struct search_config *config, unsigned tries,
-			   struct active_target *targets, size_t count);
-void active_close(struct active *a);
+struct expose;
 
 /*
- * The events of its searches, one after the other. At SEARCH_ENDED the caller may set other
- * targets to ACTIVE_EXPOSED that the run happened to expose. Ends early as a search does: by
- * SEARCH_ENOUGH, Ctrl-C, or when time or runs are spent. -1 if the program cannot be run.
+ * `config` is for all runs; its strategy is ignored. It needs a `memory` with the shared granules
+ * of earlier runs. `tries`: most runs for each target, including those made before.
  */
-int active_next(struct active *a, struct search_run *run, struct err *err);
-
-/* What is kept of a target for later tries. */
-void active_target_free(struct active_target *t);
+struct expose *expose_open(const struct search_config *config, unsigned tries,
+			   struct expose_target *targets, size_t count);
+void expose_close(struct expose *a);
 
 /*
- * Who may play the parts of a root, by what a run has seen of its events (seen[i], count[i] of
- * event i): the likeliest first, at most `most`; of equal ones, first one for each of the calls in which both were. `salt` decides
- * about the rest. Returns how many.
+ * Returns the next event of the searches, as search_next() does. At SEARCH_ENDED the caller may set
+ * other targets that the run exposed to EXPOSE_DONE. Ends early as a search does: by SEARCH_ENOUGH,
+ * Ctrl-C, or when time or runs are spent. -1 if the program cannot be run.
  */
-struct active_parts {
+int expose_next(struct expose *a, struct search_run *run, struct err *err);
+
+/* Frees what a target keeps for later tries. */
+void expose_target_free(struct expose_target *t);
+
+/*
+ * An assignment: the thread and visit that play each part of a root.
+ *
+ * expose_assign() fills `out` with the likeliest assignments, at most `most`, from the visits
+ * of one run (seen[i] has count[i] visits to event i). Of equally likely ones, one for each pair of
+ * call stacks comes first; `salt` decides about the rest. Returns their number.
+ */
+struct expose_assignment {
 	struct sched_reached part[2];
-	uint64_t prefix;	/* steps of that run before both are on their way */
+	/* Steps of that run before either thread is at its last lock-free point. */
+	uint64_t prefix;
+	/* Number of other events of the root for which the run had fitting visits. */
 	unsigned score;
-	unsigned alike;		/* better ones of the same calls and score */
-	uint64_t draw;
+	unsigned duplicates;	/* number of earlier ones with equal call stacks and score */
+	uint64_t draw;		/* random number for sorting */
 };
 
-size_t active_casting(const struct iroot *iroot, const struct active_seen *const *seen,
-		      const uint32_t *count, uint64_t salt, struct active_parts *out, size_t most);
+size_t expose_assign(const struct iroot *iroot, const struct active_visit *const *seen,
+		     const uint32_t *count, uint64_t salt, struct expose_assignment *out,
+		     size_t most);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Runs of the strategy `greedy`, each for all of a list of interleaving roots.
+ * Makes runs of the strategy `greedy`, each directed at all interleaving roots of a list.
  */
 #ifndef EXPLORE_COVER_EXPOSE_GREEDY_H
 #define EXPLORE_COVER_EXPOSE_GREEDY_H
@@ -7,13 +7,21 @@
 #include "abi/iroot.h"
 #include "explore/search/search.h"
 
-struct greedy;
+struct expose_greedy;
 
-/* The sites of the roots, at least one, are pcs in the target. Sets the strategy of `config`, and room for plans. */
-struct greedy *greedy_new(const struct iroot *roots, size_t count, struct search_config *config);
-void greedy_free(struct greedy *g);
+/*
+ * `roots`: at least one; their sites are pcs in the target. Sets the strategy of `config`, and the
+ * size of plans.
+ */
+struct expose_greedy *expose_greedy_new(const struct iroot *roots, size_t count,
+					struct search_config *config);
+void expose_greedy_free(struct expose_greedy *g);
 
-/* At SEARCH_BEGIN. Runs are numbered from `first`, so that a later search makes other runs. */
-void greedy_begin(const struct greedy *g, uint64_t first, const struct search_run *run);
+/*
+ * To be called at SEARCH_BEGIN: writes the plan. Runs are numbered from `first` on, so that a later
+ * search makes other runs.
+ */
+void expose_greedy_begin(const struct expose_greedy *g, uint64_t first,
+			 const struct search_run *run);
 
 #endif

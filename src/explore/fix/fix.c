@@ -12,9 +12,10 @@
 #include "explore/search/observe.h"
 #include "trace/read/kinds.h"
 
-#define TRACE_PASSES 4u		/* over all watched runs, until nothing more is found shared */
-#define SHARE 0.6		/* of the budget that the known ones may have */
-#define WEAK_RUNS 300u		/* by a strategy, of what has no goals */
+/* Most times that the runs to record are repeated while they find new shared granules. */
+#define TRACE_PASSES 4u
+#define SHARE 0.6		/* part of the budget for known interleavings; the rest is a hunt */
+#define WEAK_RUNS 300u		/* runs by a strategy for an interleaving without goals */
 
 struct checkfix {
 	const struct checkfix_config *config;
@@ -24,15 +25,16 @@ struct checkfix {
 	double began;
 };
 
-/* Runs that try one of them. */
-struct trying {
+/* Runs that try one known interleaving. */
+struct trial {
 	struct checkfix *cf;
 	struct checkfix_known *known;
-	size_t ways;		/* the first of its fits; 0: it has none */
-	uint8_t *outcomes;	/* of each run: enum lead_outcome */
-	uint64_t from;		/* the first run is this one */
-	bool found, proved;	/* one that failed as wanted was told; and proved */
-	uint64_t last;		/* run that counts */
+	size_t ways;		/* number of its mappings; 0: runs by a strategy */
+	uint8_t *outcomes;	/* enum lead_outcome of each run */
+	uint64_t from;		/* number of the first run of the search */
+	bool found;		/* a run failed in the wanted order */
+	bool proved;		/* replays of it failed, too */
+	uint64_t last;		/* number of the last run that counts for the verdict */
 };
 
 static const struct {
@@ -45,7 +47,7 @@ static const struct {
 	[CHECKFIX_HARMLESS] = { "harmless", "possible but harmless" },
 	[CHECKFIX_UNSEEN] = { "unseen", "not seen again" },
 	[CHECKFIX_UNPROVED] = { "unproved", "a run failed, but its replay did not" },
-	[CHECKFIX_LEFT] = { "left", "no longer there, but its like still fails" },
+	[CHECKFIX_LEFT] = { "left", "no longer there, but the same accesses elsewhere still fail" },
 	[CHECKFIX_FAILS] = { "fails", "still fails" },
 };
 
@@ -61,7 +63,7 @@ const char *checkfix_words(enum checkfix_verdict verdict)
 
 void checkfix_known_free(struct checkfix_known *k)
 {
-	refit_free(k->refit);
+	remap_free(k->refit);
 	schedule_free(&k->schedule);
 	free(k->name);
 	free(k->path);
@@ -87,24 +89,28 @@ bool checkfix_same_goals(const struct schedule *a, const struct schedule *b)
 	return same;
 }
 
-/* The locks of a goal matter only where it is about locks. */
+/*
+ * True if event `e` of a goal accesses `object`. A lock that it acquires counts only if the cause
+ * is a deadlock: otherwise it is just the point where a thread waits.
+ */
 static bool is_about(const struct schedule *s, const struct schedule_event *e, const char *object)
 {
 	bool lock = e->op && trace_roles((unsigned)kind_find(e->op, strlen(e->op))) & ROLE_ACQUIRE;
 
 	if (lock && s->cause && strcmp(s->cause, "deadlock") != 0)
 		return false;
-	return e->object && refit_same_object(e->object, object) >= 0;
+	return e->object && remap_same_object(e->object, object) >= 0;
 }
 
 static bool concerns(const struct schedule *s, const char *object)
 {
 	if (!s->goal_count)
-		return true;	/* nobody knows what it is about */
-	if (s->variable && refit_same_object(s->variable, object) >= 0)
+		return true;	/* its objects are unknown */
+	if (s->variable && remap_same_object(s->variable, object) >= 0)
 		return true;
 	for (size_t i = 0; i < s->goal_count; i++)
-		if (is_about(s, &s->goals[i].first, object) || is_about(s, &s->goals[i].second, object))
+		if (is_about(s, &s->goals[i].first, object) ||
+		    is_about(s, &s->goals[i].second, object))
 			return true;
 	return false;
 }
@@ -129,13 +135,13 @@ static bool is_over(const struct checkfix *cf)
 	       (b->seconds > 0 && clock_seconds() - cf->began >= b->seconds);
 }
 
-static void keep(struct checkfix *cf, struct search_failure *f)
+static void report_other(struct checkfix *cf, struct search_failure *f)
 {
 	cf->config->kept(cf->config->ctx, f);
 }
 
-/* One pass over the runs to watch; how many traces there are. */
-static unsigned watch(struct checkfix *cf, const char *folder, struct err *err)
+/* Makes all runs to be recorded once. Returns how many traces there are. */
+static unsigned make_traces(struct checkfix *cf, const char *folder, struct err *err)
 {
 	const struct checkfix_config *c = cf->config;
 	struct search_config config = c->search;
@@ -152,7 +158,7 @@ static unsigned watch(struct checkfix *cf, const char *folder, struct err *err)
 			traces += !failure;
 		if (failure) {
 			oracle_refine(&failure->result, failure->report, cf->places);
-			keep(cf, failure);
+			report_other(cf, failure);
 		}
 		free(path);
 		if (c->progress)
@@ -161,30 +167,32 @@ static unsigned watch(struct checkfix *cf, const char *folder, struct err *err)
 	return traces;
 }
 
-static void refit_all(struct checkfix *cf, const char *folder, struct checkfix_known *known, size_t count)
+static void remap_all(struct checkfix *cf, const char *folder, struct checkfix_known *known,
+		      size_t count)
 {
-	struct refit **refits = xcalloc(count + 1, sizeof(*refits));
+	struct remap **remaps = xcalloc(count + 1, sizeof(*remaps));
 	size_t used = 0;
 	struct err err;
 
 	for (size_t i = 0; i < count; i++) {
-		known[i].refit = refit_new(&known[i].schedule);
+		known[i].refit = remap_new(&known[i].schedule);
 		if (known[i].refit)
-			refits[used++] = known[i].refit;
+			remaps[used++] = known[i].refit;
 	}
 	for (unsigned i = 0; i < cf->config->profiles; i++) {
 		char *path = xasprintf("%s/%u", folder, i);
 
 		if (access(path, F_OK) == 0)
-			refit_read(refits, used, path, cf->places, &err);
+			remap_read(remaps, used, path, cf->places, &err);
 		unlink(path);
 		free(path);
 	}
-	free(refits);
+	free(remaps);
 }
 
-/* Makes traces of the new program and looks in them for what the known ones are about. */
-static int look(struct checkfix *cf, struct checkfix_known *known, size_t count, struct err *err)
+/* Records runs of the new build, and maps the goals of all known interleavings to them. */
+static int trace_new_build(struct checkfix *cf, struct checkfix_known *known, size_t count,
+			   struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *folder = xasprintf("%s/snarl-check-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -198,23 +206,23 @@ static int look(struct checkfix *cf, struct checkfix_known *known, size_t count,
 	for (unsigned pass = 0; pass < TRACE_PASSES; pass++) {
 		size_t shared = cf->memory.count;
 
-		traces = watch(cf, folder, err);
+		traces = make_traces(cf, folder, err);
 		if (!traces || cf->memory.count == shared)
 			break;
 	}
-	refit_all(cf, folder, known, count);
+	remap_all(cf, folder, known, count);
 	rmdir(folder);
 	free(folder);
-	/* Runs that fail tell something, too; without any there is nothing to go on. */
+	/* Runs that all failed are a result, too. No run at all is an error. */
 	return cf->stats->runs ? 0 : -1;
 }
 
-static const struct lead *lead_of_run(const struct trying *t, uint64_t run)
+static const struct lead *lead_of_run(const struct trial *t, uint64_t run)
 {
-	return t->known->refit->fits[run % t->ways].lead;
+	return t->known->refit->mappings[run % t->ways].lead;
 }
 
-static void begin(const struct trying *t, const struct search_run *run)
+static void begin(const struct trial *t, const struct search_run *run)
 {
 	uint64_t number = t->from + run->number;
 
@@ -222,34 +230,38 @@ static void begin(const struct trying *t, const struct search_run *run)
 	follow_shape(lead_of_run(t, number), number / t->ways, run->server);
 }
 
-/* What was only imagined has to happen: that it was too late for it says nothing. */
-static bool is_missing(const struct trying *t, uint64_t number, const struct search_run *run)
+/*
+ * True if a failing run did not complete the orders of an extrapolated mapping, and is no deadlock:
+ * its events may not even exist, so that the failure says nothing about the order.
+ */
+static bool misses_order(const struct trial *t, uint64_t number, const struct search_run *run)
 {
 	const struct server *s = run->server;
 	struct goal_result goal;
 
 	goal_result((const char *)s->block + s->block->state, &goal);
-	return t->known->refit->fits[number % t->ways].imagined && goal.met < goal.orders &&
+	return t->known->refit->mappings[number % t->ways].extrapolated && goal.met < goal.orders &&
 	       !oracle_is_stuck(run->result->failure);
 }
 
-static void note(struct trying *t, const struct search_run *run)
+static void note(struct trial *t, const struct search_run *run)
 {
 	uint64_t number = t->from + run->number;
-	enum lead_outcome outcome = follow_outcome(lead_of_run(t, number), run->server, run->result);
+	enum lead_outcome outcome =
+		follow_outcome(lead_of_run(t, number), run->server, run->result);
 
-	if (outcome == LEAD_FAILED && is_missing(t, number, run))
+	if (outcome == LEAD_FAILED && misses_order(t, number, run))
 		outcome = LEAD_UNREACHED;
 	t->outcomes[number] = outcome;
 }
 
-static enum search_answer prove(struct trying *t, struct search_failure *f)
+static enum search_answer prove(struct trial *t, struct search_failure *f)
 {
 	const struct checkfix_config *c = t->cf->config;
 	uint64_t run = t->from + f->schedule.run;
 
 	if (t->ways && t->outcomes[run] != LEAD_FAILED) {
-		keep(t->cf, f);
+		report_other(t->cf, f);
 		return SEARCH_MORE;
 	}
 	if (t->ways) {
@@ -264,8 +276,8 @@ static enum search_answer prove(struct trying *t, struct search_failure *f)
 	return t->proved ? SEARCH_ENOUGH : SEARCH_MORE;
 }
 
-/* Runs by goals if there are any, else as the strategy of the plan has it. */
-static int search(struct trying *t, const struct search_config *config, struct err *err)
+/* Makes runs for the mappings if there are any, else by the strategy of `config`. */
+static int search(struct trial *t, const struct search_config *config, struct err *err)
 {
 	const struct checkfix_config *c = t->cf->config;
 	struct search *s = search_open(config, err);
@@ -286,15 +298,15 @@ static int search(struct trying *t, const struct search_config *config, struct e
 	return event;
 }
 
-/* The same failure in another interleaving is another answer. */
+/* Lets the next search report failures that an earlier one has reported. */
 static void forget_failures(struct checkfix *cf)
 {
 	map_free(&cf->memory.identities);
 	cf->memory.identities = (struct map){ 0 };
 }
 
-/* `left`: of the known ones, with this. */
-static void prepare(struct checkfix *cf, struct trying *t, size_t left, uint64_t wanted,
+/* Configures a search of `wanted` runs. `left`: number of known interleavings not tried yet. */
+static void prepare(struct checkfix *cf, struct trial *t, size_t left, uint64_t wanted,
 		    struct search_config *out)
 {
 	const struct search_budget *all = &cf->config->search.budget;
@@ -308,29 +320,33 @@ static void prepare(struct checkfix *cf, struct trying *t, size_t left, uint64_t
 	out->program.oracle = &t->known->oracle;
 	budget->runs = wanted;
 	if (all->runs) {
-		uint64_t most = (uint64_t)((double)(all->runs - cf->stats->runs) * SHARE / (double)left) + 1;
+		uint64_t most =
+			(uint64_t)((double)(all->runs - cf->stats->runs) * SHARE / (double)left) +
+			1;
 
 		budget->runs = wanted < most ? wanted : most;
 	}
 	if (all->seconds > 0)
-		budget->seconds = (all->seconds - (clock_seconds() - cf->began)) * SHARE / (double)left;
+		budget->seconds =
+			(all->seconds - (clock_seconds() - cf->began)) * SHARE / (double)left;
 	forget_failures(cf);
 	t->last = budget->runs - 1;
 }
 
-/* What came of the ways that were seen, and of those imagined. */
+/* Outcomes of the runs for observed mappings, or for extrapolated ones. */
 struct tally {
 	enum lead_outcome best;
-	uint64_t tries, came;
+	uint64_t tries, came_about;	/* number of runs, and of those that had the order */
 };
 
-static void count(const struct trying *t, struct tally *seen, struct tally *imagined)
+static void count_outcomes(const struct trial *t, struct tally *seen, struct tally *extrapolated)
 {
 	for (uint64_t i = 0; i <= t->last; i++) {
-		struct tally *to = t->known->refit->fits[i % t->ways].imagined ? imagined : seen;
+		struct tally *to =
+			t->known->refit->mappings[i % t->ways].extrapolated ? extrapolated : seen;
 
 		to->tries += t->outcomes[i] != LEAD_UNTRIED;
-		to->came += t->outcomes[i] >= LEAD_HARMLESS;
+		to->came_about += t->outcomes[i] >= LEAD_HARMLESS;
 		to->best = t->outcomes[i] > to->best ? t->outcomes[i] : to->best;
 	}
 }
@@ -348,28 +364,31 @@ static enum checkfix_verdict verdict_of(enum lead_outcome best, bool proved, boo
 }
 
 /*
- * Other rounds at the same places have a say if they fail, or if there is nothing better: no run came
- * to all of the events, or only to their like in other functions.
+ * Sets the verdict from the observed mappings, or from the extrapolated ones if a run for these
+ * failed, or if there is nothing better: no observed mapping, or only one to other functions.
  */
-static void judge(const struct trying *t)
+static void set_verdict(const struct trial *t)
 {
-	const struct refit_fit *first = &t->known->refit->fits[0];
-	struct tally seen = { 0 }, imagined = { 0 }, *used = &seen;
+	const struct remap_mapping *first = &t->known->refit->mappings[0];
+	struct tally seen = { 0 }, extrapolated = { 0 }, *used = &seen;
 	struct checkfix_known *k = t->known;
-	bool moved = !first->imagined && first->level == REFIT_MOVED;
+	bool moved = !first->extrapolated && first->level == REFIT_MOVED;
 
-	count(t, &seen, &imagined);
-	if (seen.best != LEAD_FAILED &&
-	    (first->imagined || imagined.best == LEAD_FAILED || (moved && imagined.best == LEAD_HARMLESS)))
-		used = &imagined;
-	k->level = used == &imagined ? REFIT_SAME : first->level;
+	count_outcomes(t, &seen, &extrapolated);
+	if (seen.best != LEAD_FAILED && (first->extrapolated || extrapolated.best == LEAD_FAILED ||
+					 (moved && extrapolated.best == LEAD_HARMLESS)))
+		used = &extrapolated;
+	k->level = used == &extrapolated ? REMAP_SAME : first->level;
 	k->tries = used->tries;
-	k->came = used->came;
+	k->came = used->came_about;
 	k->verdict = verdict_of(used->best, t->proved, k->level == REFIT_MOVED);
 }
 
-/* A search reports like failures once: one that came in the order wanted may hide behind another. */
-static int find_hidden(struct trying *t, struct search_config *config, struct err *err)
+/*
+ * A search reports equal failures once, so a failure in the wanted order may have been dropped as a
+ * duplicate of one in another order. Repeats the first such run.
+ */
+static int find_hidden(struct trial *t, struct search_config *config, struct err *err)
 {
 	for (uint64_t i = 0; i < config->budget.runs; i++)
 		if (t->outcomes[i] == LEAD_FAILED) {
@@ -381,10 +400,10 @@ static int find_hidden(struct trying *t, struct search_config *config, struct er
 	return 0;
 }
 
-/* By its goals. */
+/* Tries an interleaving by the mappings of its goals. */
 static int try_goals(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
 {
-	struct trying t = { .cf = cf, .known = k, .ways = k->refit->fit_count };
+	struct trial t = { .cf = cf, .known = k, .ways = k->refit->fit_count };
 	struct search_config config;
 	int result;
 
@@ -400,22 +419,23 @@ static int try_goals(struct checkfix *cf, struct checkfix_known *k, size_t left,
 	result = search(&t, &config, err);
 	if (result == 0 && !t.found)
 		result = find_hidden(&t, &config, err);
-	judge(&t);
+	set_verdict(&t);
 	free(t.outcomes);
 	return result;
 }
 
-/* Without: as it was found. */
+/* Tries an interleaving by the strategy that found it. */
 static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
 {
-	struct trying t = { .cf = cf, .known = k };
-	const struct strategy *s = k->schedule.strategy ? strategy_find(k->schedule.strategy) : NULL;
+	struct trial t = { .cf = cf, .known = k };
+	const struct strategy *s =
+		k->schedule.strategy ? strategy_find(k->schedule.strategy) : NULL;
 	uint64_t before = cf->stats->runs;
 	struct search_config config;
 	int result;
 
 	prepare(cf, &t, left, WEAK_RUNS, &config);
-	/* What is guided has nothing to go by here. */
+	/* A strategy that needs a plan is of no use here: there is none. */
 	if (s && !s->guided) {
 		config.plan.strategy = s;
 		config.plan.seed = k->schedule.seed;
@@ -433,7 +453,10 @@ static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t le
 	return result;
 }
 
-/* What was not predicted has goals that are likely at best: then its strategy has a say, too. */
+/*
+ * The goals of an interleaving that was not predicted are only its likely cause. If they do not
+ * fail, its strategy is tried, too.
+ */
 static int try_known(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
 {
 	bool predicted = !k->schedule.strategy || strcmp(k->schedule.strategy, "goal") == 0;
@@ -448,12 +471,14 @@ int checkfix_run(const struct checkfix_config *config, struct checkfix_known *kn
 		 struct err *err)
 {
 	const struct search_program *program = &config->search.program;
-	struct checkfix cf = { .config = config, .places = program->places, .stats = config->search.stats,
+	struct checkfix cf = { .config = config,
+			       .places = program->places,
+			       .stats = config->search.stats,
 			       .began = clock_seconds() };
 	int result;
 
 	places_add_program(cf.places, program->server.target->program);
-	result = look(&cf, known, count, err);
+	result = trace_new_build(&cf, known, count, err);
 	for (size_t i = 0; i < count && result == 0 && !is_over(&cf); i++)
 		result = try_known(&cf, &known[i], count - i, err);
 	cf.stats->seconds = clock_seconds() - cf.began;

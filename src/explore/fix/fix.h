@@ -1,12 +1,12 @@
 /*
- * Known buggy interleavings, asked of a program that was mended: can they still be, and
- * do they still fail?
+ * snarl check-fix: tries the known buggy interleavings of a program in a new build of it. Are they
+ * still possible, and do they still fail?
  *
- *   watch   a few runs of the new program, with a trace each
- *   refit   the goals of the known interleavings to events of these traces
- *   try     each of them several times, by different policies and seeds
+ *   trace   records a few runs of the new build
+ *   remap   maps the goals of the known interleavings to events of these traces (remap.h)
+ *   try     makes runs for each mapping, by different policies and seeds (lead_run.h)
  *
- * What has no goals is tried again by the strategy that found it, which says less.
+ * An interleaving without goals is tried again by the strategy that found it, which says less.
  */
 #ifndef EXPLORE_FIX_FIX_H
 #define EXPLORE_FIX_FIX_H
@@ -16,61 +16,67 @@
 
 enum checkfix_verdict {
 	CHECKFIX_UNTRIED,	/* the budget was used up, or it was interrupted */
-	CHECKFIX_GONE,		/* an event is not there any more, nor are others in its place */
-	CHECKFIX_UNREACHED,	/* the runs did not come to all of the events: nothing is known */
-	CHECKFIX_IMPOSSIBLE,	/* the order could not be kept in any try */
-	CHECKFIX_HARMLESS,	/* it came about, and all runs passed */
-	CHECKFIX_UNSEEN,	/* no goals: the strategy that found it finds it no more */
+	CHECKFIX_GONE,		/* an event has no counterpart in its function any longer */
+	CHECKFIX_UNREACHED,	/* no run reached all of its events: nothing is known */
+	CHECKFIX_IMPOSSIBLE,	/* no run could keep the order */
+	CHECKFIX_HARMLESS,	/* the order came about, and all runs passed */
+	CHECKFIX_UNSEEN,	/* no goals; runs by the strategy that found it all passed */
 	CHECKFIX_UNPROVED,	/* a run failed, but not its replays */
-	CHECKFIX_LEFT,		/* gone, but other places do the same, and that fails */
-	CHECKFIX_FAILS,
+	CHECKFIX_LEFT,		/* gone, but the same accesses in other functions fail so */
+	CHECKFIX_FAILS,		/* a run failed in this order, and its replays did */
 };
 
+/* A known interleaving, and what became of it in the new build. */
 struct checkfix_known {
-	/* The caller's. */
+	/* Set by the caller. */
 	char *name;		/* "snarl-out/bugs/B001" */
 	char *path;		/* of the schedule */
 	struct schedule schedule;
-	struct oracle oracle;	/* what is a failure */
-	/* What was found out. */
+	struct oracle oracle;	/* decides what is a failure */
+	/* Set by checkfix_run(). */
 	enum checkfix_verdict verdict;
-	struct refit *refit;	/* NULL: no goals */
-	enum refit_level level;	/* of the events that were taken for the old ones */
-	uint64_t tries, came;	/* runs that were to have the order; that had it */
-	uint64_t weak_tries;	/* runs by the strategy that found it */
-	bool weak;		/* … of which one failed */
-	int failure;		/* FAILS and LEFT: the number that `prove` gave it */
+	struct remap *refit;	/* mappings of its goals; NULL: it has none */
+	enum remap_level level;	/* of the mappings that decided the verdict */
+	/* Number of runs that tried the order, and number of these that had it. */
+	uint64_t tries, came;
+	uint64_t weak_tries;	/* number of runs by the strategy that found it */
+	bool weak;		/* one of these failed */
+	int failure;		/* CHECKFIX_FAILS and CHECKFIX_LEFT: result of `prove` */
 };
 
 struct checkfix_config {
-	struct search_config search;	/* of all runs; the search for each known one has its own strategy and memory */
-	unsigned profiles;	/* runs to watch */
-	/* A known one failed: what is proved gets a number, else -1. `f` is the callee's. */
+	/* Of all runs; checkfix_run() sets strategy and memory. */
+	struct search_config search;
+	unsigned profiles;	/* number of runs to record */
+	/*
+	 * A run failed in a known order. Returns a number if replays prove it, else -1. The callee
+	 * owns `f`.
+	 */
 	int (*prove)(void *ctx, struct search_failure *f);
-	/* A failure that is none of the known ones. `f` is the callee's. */
+	/* A run failed in another way. The callee owns `f`. */
 	void (*kept)(void *ctx, struct search_failure *f);
-	void (*progress)(void *ctx, const struct search_stats *stats);	/* or NULL */
+	void (*progress)(void *ctx, const struct search_stats *stats);	/* may be NULL */
 	void *ctx;
 };
 
-/* Tries all of them. -1 if the program cannot be run. */
+/* Tries all known interleavings. -1 if the program cannot be run. */
 int checkfix_run(const struct checkfix_config *config, struct checkfix_known *known, size_t count,
 		 struct err *err);
 
-/* Is a candidate about what the known ones are about: a variable or a lock of theirs? */
+/* True if a candidate has a variable or lock in common with a known interleaving. */
 bool checkfix_concerns(const struct checkfix_known *known, size_t count, const struct lead *lead);
 
-/* "no longer possible", …; and "impossible", …, for JSON. */
+/* The verdict in words ("no longer possible"), and as in JSON ("impossible"). */
 const char *checkfix_words(enum checkfix_verdict verdict);
 const char *checkfix_name(enum checkfix_verdict verdict);
 
-/* A run of the program failed. */
+/* True if a run failed, and replays proved it. */
 static inline bool checkfix_is_failure(enum checkfix_verdict verdict)
 {
 	return verdict >= CHECKFIX_LEFT;
 }
 
-/* Have two schedules the same goals? */
+/* True if two schedules have the same goals. */
 bool checkfix_same_goals(const struct schedule *a, const struct schedule *b);
 
 void checkfix_known_free(struct checkfix_known *k);

@@ -1,3 +1,6 @@
+/*
+ * Finds the schedules of saved bugs, and reads them.
+ */
 #include "explore/fix/known_orders.h"
 
 #include <dirent.h>
@@ -38,7 +41,8 @@ static bool is_known(const struct known_orders *k, const struct schedule *s)
 	return false;
 }
 
-static int load_schedule(struct known_orders *k, const char *path, const char *name, struct err *err)
+static int load_schedule(struct known_orders *k, const char *path, const char *name,
+			 struct err *err)
 {
 	struct checkfix_known known = { .name = NULL };
 
@@ -60,7 +64,7 @@ static int only_schedules(const struct dirent *entry)
 	return entry->d_name[0] != '.' && ends_with(entry->d_name, ".txt");
 }
 
-/* The other ways to make it fail that are known. */
+/* Loads the other interleavings of a bug that fail: the schedules in its folder interleavings/. */
 static int load_interleavings(struct known_orders *k, const char *folder, struct err *err)
 {
 	char *path = xasprintf("%s/interleavings", folder);
@@ -108,7 +112,7 @@ static char *read_all(const char *path, struct err *err)
 	return result;
 }
 
-/* Its bugs are the folders below it that it names as "bugs/B001/schedule.txt". */
+/* Loads the bugs that a results.json names: it has paths like "bugs/B001/schedule.txt". */
 static int load_results(struct known_orders *k, const char *path, struct err *err)
 {
 	static const char key[] = "\"bugs/";
@@ -134,7 +138,8 @@ static int load_results(struct known_orders *k, const char *path, struct err *er
 
 static int load_folder(struct known_orders *k, const char *folder, struct err *err)
 {
-	char *results = xasprintf("%s/results.json", folder), *schedule = xasprintf("%s/schedule.txt", folder);
+	char *results = xasprintf("%s/results.json", folder),
+	     *schedule = xasprintf("%s/schedule.txt", folder);
 	int result;
 
 	if (is_file(schedule))
@@ -142,8 +147,11 @@ static int load_folder(struct known_orders *k, const char *folder, struct err *e
 	else if (is_file(results))
 		result = load_results(k, results, err);
 	else
-		result = err_set(err, "%s has neither schedule.txt nor results.json: it is no folder of a bug "
-				 "or of results", folder);
+		result = err_set(
+			err,
+			"%s has neither schedule.txt nor results.json: it is no folder of a bug "
+			"or of results",
+			folder);
 	free(results);
 	free(schedule);
 	return result;

@@ -1,5 +1,5 @@
 /*
- * Which interleavings are known to make a program fail: those of saved bugs.
+ * The known failing interleavings of a program: the schedules of saved bugs.
  */
 #ifndef EXPLORE_FIX_KNOWN_ORDERS_H
 #define EXPLORE_FIX_KNOWN_ORDERS_H
@@ -12,9 +12,9 @@ struct known_orders {
 };
 
 /*
- * Adds the interleavings of `path`: a folder of a bug, a schedule file, a folder of results or
- * its results.json. An interleaving with the same goals as one before is left out. -1 if `path` is
- * none of them.
+ * Adds the interleavings of `path`: a folder of a bug, a schedule file, a folder of results or its
+ * results.json. Leaves out interleavings with the same goals as an earlier one. -1 if `path` is
+ * none of these.
  */
 int known_orders_load(struct known_orders *k, const char *path, struct err *err);
 void known_orders_free(struct known_orders *k);

@@ -1,3 +1,7 @@
+/*
+ * Collects the counterparts of old events in a trace of the new build, and describes the old events
+ * that have none.
+ */
 #include "explore/fix/remap_internal.h"
 
 #include <stdlib.h>
@@ -9,15 +13,15 @@
 
 static bool same_event(const struct schedule_event *a, const struct schedule_event *b)
 {
-	return refit_equal(a->thread, b->thread) && refit_equal(a->file, b->file) && a->line == b->line &&
-	       refit_equal(a->function, b->function) && refit_equal(a->build_id, b->build_id) &&
-	       a->offset == b->offset && a->nth == b->nth && refit_equal(a->op, b->op) &&
-	       refit_equal(a->object, b->object);
+	return remap_equal(a->thread, b->thread) && remap_equal(a->file, b->file) &&
+	       a->line == b->line && remap_equal(a->function, b->function) &&
+	       remap_equal(a->build_id, b->build_id) && a->offset == b->offset &&
+	       a->nth == b->nth && remap_equal(a->op, b->op) && remap_equal(a->object, b->object);
 }
 
-static int add_event(struct refit *r, const struct schedule_event *old)
+static int add_event(struct remap *r, const struct schedule_event *old)
 {
-	struct refit_event *e;
+	struct remap_event *e;
 
 	for (size_t i = 0; i < r->event_count; i++)
 		if (same_event(r->events[i].old, old))
@@ -25,13 +29,14 @@ static int add_event(struct refit *r, const struct schedule_event *old)
 	if (r->event_count == CANDIDATE_EVENTS)
 		return -1;
 	e = &r->events[r->event_count];
-	*e = (struct refit_event){ .old = old, .kind = old->op ? kind_find(old->op, strlen(old->op)) : -1 };
+	*e = (struct remap_event){ .old = old,
+				   .kind = old->op ? kind_find(old->op, strlen(old->op)) : -1 };
 	return (int)r->event_count++;
 }
 
-struct refit *refit_new(const struct schedule *s)
+struct remap *remap_new(const struct schedule *s)
 {
-	struct refit *r = xcalloc(1, sizeof(*r));
+	struct remap *r = xcalloc(1, sizeof(*r));
 	bool good = s->goal_count > 0 && s->goal_count <= CANDIDATE_EVENTS;
 
 	r->schedule = s;
@@ -47,114 +52,125 @@ struct refit *refit_new(const struct schedule *s)
 	}
 	if (good)
 		return r;
-	refit_free(r);
+	remap_free(r);
 	return NULL;
 }
 
-static void forget_locks(struct spot *s)
+static void forget_locks(struct counterpart *s)
 {
 	for (size_t i = 0; i < s->lock_count; i++)
 		free((char *)s->locks[i].object);
 	s->lock_count = 0;
 }
 
-void refit_forget_spots(struct refit_event *e)
+void remap_free_counterparts(struct remap_event *e)
 {
-	for (size_t i = 0; i < e->spot_count; i++) {
-		forget_locks(&e->spots[i]);
-		free(e->spots[i].thread);
-		free(e->spots[i].object);
+	for (size_t i = 0; i < e->counterpart_count; i++) {
+		forget_locks(&e->counterparts[i]);
+		free(e->counterparts[i].thread);
+		free(e->counterparts[i].object);
 	}
-	e->spot_count = 0;
+	e->counterpart_count = 0;
 }
 
-void refit_free(struct refit *r)
+void remap_free(struct remap *r)
 {
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->event_count; i++) {
-		refit_forget_spots(&r->events[i]);
-		free(r->events[i].spots);
+		remap_free_counterparts(&r->events[i]);
+		free(r->events[i].counterparts);
 	}
 	for (size_t i = 0; i < r->fit_count; i++)
-		lead_free(r->fits[i].lead);
+		lead_free(r->mappings[i].lead);
 	free(r->events);
-	free(r->fits);
+	free(r->mappings);
 	free(r);
 }
 
-bool refit_wants(const struct refit *r, unsigned kind)
+bool remap_wants_kind(const struct remap *r, unsigned kind)
 {
 	for (size_t i = 0; i < r->event_count; i++)
-		if (refit_same_kind(r->events[i].kind, kind))
+		if (remap_same_kind(r->events[i].kind, kind))
 			return true;
 	return false;
 }
 
-static struct spot *spot_at(struct refit_event *e, const struct refit_seen *seen, bool moved)
+static struct counterpart *counterpart_of(struct remap_event *e, const struct remap_observed *seen,
+					  bool moved)
 {
-	struct spot *s;
+	struct counterpart *s;
 
-	for (size_t i = 0; i < e->spot_count; i++)
-		if (e->spots[i].id == seen->id && e->spots[i].pc == seen->pc)
-			return &e->spots[i];
-	e->spots = xgrow(e->spots, e->spot_count, &e->spot_capacity, sizeof(*e->spots));
-	s = &e->spots[e->spot_count++];
-	*s = (struct spot){ .id = seen->id, .pc = seen->pc, .moved = moved, .thread = xstrdup(seen->thread) };
+	for (size_t i = 0; i < e->counterpart_count; i++)
+		if (e->counterparts[i].id == seen->id && e->counterparts[i].pc == seen->pc)
+			return &e->counterparts[i];
+	e->counterparts = xgrow(e->counterparts, e->counterpart_count, &e->counterpart_capacity,
+				sizeof(*e->counterparts));
+	s = &e->counterparts[e->counterpart_count++];
+	*s = (struct counterpart){
+		.id = seen->id, .pc = seen->pc, .moved = moved, .thread = xstrdup(seen->thread)
+	};
 	return s;
 }
 
-static void fill_spot(struct spot *s, const struct refit_seen *seen)
+static void set_counterpart(struct counterpart *s, const struct remap_observed *seen)
 {
 	forget_locks(s);
 	free(s->object);
-	s->found = true;
+	s->has_event = true;
 	s->object = xstrdup(seen->object);
-	s->event = (struct candidate_event){ .thread = seen->id, .kind = seen->kind, .index = seen->index,
-					     .pc = seen->pc, .nth = seen->nth, .addr = seen->addr };
-	for (; s->lock_count < seen->lock_count && s->lock_count < REFIT_LOCKS; s->lock_count++) {
+	s->event = (struct candidate_event){ .thread = seen->id,
+					     .kind = seen->kind,
+					     .index = seen->index,
+					     .pc = seen->pc,
+					     .nth = seen->nth,
+					     .addr = seen->addr };
+	for (; s->lock_count < seen->lock_count && s->lock_count < REMAP_LOCKS; s->lock_count++) {
 		s->locks[s->lock_count] = seen->locks[s->lock_count];
 		s->locks[s->lock_count].object = xstrdup(seen->locks[s->lock_count].object);
 	}
 }
 
-static double distance_of(const struct refit_event *e, const struct refit_seen *seen, int object)
+static double distance_of(const struct remap_event *e, const struct remap_observed *seen,
+			  int object)
 {
-	unsigned apart = seen->line > e->old->line ? seen->line - e->old->line : e->old->line - seen->line;
+	unsigned apart =
+		seen->line > e->old->line ? seen->line - e->old->line : e->old->line - seen->line;
 
 	return object + (apart < 1000 ? apart : 1000) / 1001.0;
 }
 
 /*
- * The n-th time at a place counts whatever the object is, as it did when the goal was made; if it is
- * another one then, the next time with the right one is taken, or the last before.
+ * Compares an event of the new build with an old one, and keeps it if it is a better counterpart
+ * than earlier visits. That is the n-th visit with a fitting object, else the next one that has it,
+ * else the last one before. Visits with other objects count, as they did when the goal was made.
  */
-static void see(struct refit_event *e, const struct refit_seen *seen)
+static void observe(struct remap_event *e, const struct remap_observed *seen)
 {
-	bool here = refit_same_function(e->old->function, seen->function);
-	struct spot *s;
+	bool here = remap_same_function(e->old->function, seen->function);
+	struct counterpart *s;
 	int object;
 
-	e->was_run |= here;
-	if (!refit_same_kind(e->kind, seen->kind))
+	e->function_ran |= here;
+	if (!remap_same_kind(e->kind, seen->kind))
 		return;
-	object = e->old->object ? refit_same_object(e->old->object, seen->object) : 0;
-	if (!here && (object < 0 || object >= REFIT_OTHER_PART || !e->old->object))
+	object = e->old->object ? remap_same_object(e->old->object, seen->object) : 0;
+	if (!here && (object < 0 || object >= REMAP_OTHER_PART || !e->old->object))
 		return;
-	s = spot_at(e, seen, !here);
+	s = counterpart_of(e, seen, !here);
 	s->count++;
-	if (object < 0 || (s->settled && (!s->elsewhere || object >= REFIT_OTHER_PART)))
+	if (object < 0 || (s->nth_reached && (!s->other_part || object >= REMAP_OTHER_PART)))
 		return;
-	fill_spot(s, seen);
-	s->elsewhere = object >= REFIT_OTHER_PART;
-	s->settled = s->count >= e->old->nth;
-	s->distance = distance_of(e, seen, object) + (s->settled ? 0 : 3);
+	set_counterpart(s, seen);
+	s->other_part = object >= REMAP_OTHER_PART;
+	s->nth_reached = s->count >= e->old->nth;
+	s->distance = distance_of(e, seen, object) + (s->nth_reached ? 0 : 3);
 }
 
-void refit_see(struct refit *r, const struct refit_seen *seen)
+void remap_observe(struct remap *r, const struct remap_observed *seen)
 {
 	for (size_t i = 0; i < r->event_count; i++)
-		see(&r->events[i], seen);
+		observe(&r->events[i], seen);
 }
 
 static void describe(const struct schedule_event *e, struct buf *out)
@@ -166,38 +182,42 @@ static void describe(const struct schedule_event *e, struct buf *out)
 		buf_addf(out, " (%s:%u)", e->file, e->line);
 }
 
-/* The same in other threads and rounds. */
-static bool same_deed(const struct schedule_event *a, const struct schedule_event *b)
+/* True if two events do the same at one place, maybe in other threads or at other visits. */
+static bool same_action(const struct schedule_event *a, const struct schedule_event *b)
 {
-	return refit_equal(a->function, b->function) && refit_equal(a->file, b->file) && a->line == b->line &&
-	       refit_equal(a->op, b->op) && refit_equal(a->object, b->object);
+	return remap_equal(a->function, b->function) && remap_equal(a->file, b->file) &&
+	       a->line == b->line && remap_equal(a->op, b->op) && remap_equal(a->object, b->object);
 }
 
-void refit_missing(const struct refit *r, struct buf *out)
+void refit_missing(const struct remap *r, struct buf *out)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < r->event_count; i++) {
-		const struct refit_event *e = &r->events[i];
-		bool told = e->was_done_by_it;
+		const struct remap_event *e = &r->events[i];
+		bool reported = e->seen_in_thread;
 
 		for (size_t k = 0; k < i; k++)
-			told |= same_deed(r->events[k].old, e->old) &&
-				(!e->was_done || refit_equal(r->events[k].old->thread, e->old->thread));
-		if (told)
+			reported |= same_action(r->events[k].old, e->old) &&
+				    (!e->seen_in_function ||
+				     remap_equal(r->events[k].old->thread, e->old->thread));
+		if (reported)
 			continue;
 		buf_add_text(out, any ? "; " : "");
 		describe(e->old, out);
-		if (!e->was_run)
-			buf_addf(out, ": no such function was run in %u run%s", r->traces, plural(r->traces));
-		else if (!e->was_done)
-			buf_add_text(out, ": the function does no such thing any more");
+		if (!e->function_ran)
+			buf_addf(out, ": its function did not run in %u recorded run%s", r->traces,
+				 plural(r->traces));
+		else if (!e->seen_in_function)
+			buf_add_text(out, ": the function no longer does this");
 		else
-			buf_addf(out, ": thread %s does it no more", e->old->thread);
+			buf_addf(out, ": thread %s no longer does this", e->old->thread);
 		any = true;
 	}
 	if (!any && r->traces)
-		buf_add_text(out, "no threads do these things in this order any more");
+		buf_add_text(
+			out,
+			"the events are there, but no threads do them in this order any longer");
 	if (!r->traces)
-		buf_add_text(out, "no run could be watched");
+		buf_add_text(out, "no run of the new build could be recorded");
 }

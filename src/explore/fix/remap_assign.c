@@ -1,6 +1,6 @@
 /*
- * From the places where events may be to leads: every way to choose one for each that
- * agrees with threads and program order.
+ * Chooses a counterpart for each old event, in every way that agrees with threads and program
+ * order, and makes leads of the choices.
  */
 #include <stdlib.h>
 
@@ -8,13 +8,13 @@
 #include "explore/fix/remap_internal.h"
 #include "trace/read/kinds.h"
 
-#define FITS_MAX 20u		/* ways that are kept */
-#define IMAGINED_MAX 16u	/* … and imagined ones besides */
-#define STEPS_MAX 20000u	/* of the search for them, for each trace */
-#define UNSEEN 20.0		/* the distance of a round that no watched run came to */
+#define MAPPINGS_MAX 20u	/* observed mappings kept: each costs runs */
+#define EXTRAPOLATED_MAX 16u	/* extrapolated mappings kept besides */
+#define SEARCH_STEPS_MAX 20000u	/* choices tried per trace: bounds time */
+#define UNSEEN_DISTANCE 20.0	/* added for a visit that no recorded run had */
 
-/* Must event `a` come before `b` for the goals to be met? */
-static bool comes_before(const struct refit *r, size_t a, size_t b)
+/* True if the goals demand, directly or by way of others, event `a` before `b`. */
+static bool comes_before(const struct remap *r, size_t a, size_t b)
 {
 	bool after[CANDIDATE_EVENTS] = { false };
 
@@ -25,28 +25,32 @@ static bool comes_before(const struct refit *r, size_t a, size_t b)
 	return a != b && after[b];
 }
 
-/* Looks for ways to choose a spot for each event. */
-struct choosing {
-	struct refit *r;
-	const struct spot *chosen[CANDIDATE_EVENTS];
-	unsigned steps;
+/* A choice of counterparts, while it is searched. */
+struct assignment {
+	struct remap *r;
+	const struct counterpart *chosen[CANDIDATE_EVENTS];	/* by index of the old event */
+	unsigned steps;		/* number of choices tried */
 };
 
-/* One thread stays one, two stay two, and so do events; within a thread the program has its own order. */
-static bool agrees(const struct choosing *c, size_t at, const struct spot *s)
+/*
+ * True if counterpart `s` of event `at` agrees with those chosen for the events before `at`: equal
+ * threads stay equal, different threads and events stay different, and the goals do not contradict
+ * the program order of a thread.
+ */
+static bool agrees(const struct assignment *c, size_t at, const struct counterpart *s)
 {
-	const struct refit *r = c->r;
+	const struct remap *r = c->r;
 
 	for (size_t i = 0; i < at; i++) {
-		const struct spot *other = c->chosen[i];
+		const struct counterpart *other = c->chosen[i];
 		const char *a = r->events[i].old->thread, *b = r->events[at].old->thread;
-		bool same = refit_equal(other->thread, s->thread);
+		bool same = remap_equal(other->thread, s->thread);
 
-		if (a && b && refit_equal(a, b) != same)
+		if (a && b && remap_equal(a, b) != same)
 			return false;
 		if (same && other->event.pc == s->event.pc && other->event.nth == s->event.nth)
 			return false;
-		if (!same || other->imagined || s->imagined)
+		if (!same || other->extrapolated || s->extrapolated)
 			continue;
 		if ((comes_before(r, i, at) && other->event.index >= s->event.index) ||
 		    (comes_before(r, at, i) && s->event.index >= other->event.index))
@@ -55,7 +59,7 @@ static bool agrees(const struct choosing *c, size_t at, const struct spot *s)
 	return true;
 }
 
-static char *names_of_locks(const struct spot *s)
+static char *names_of_locks(const struct counterpart *s)
 {
 	struct buf text = { 0 };
 	char *result;
@@ -68,28 +72,29 @@ static char *names_of_locks(const struct spot *s)
 }
 
 /*
- * A thread had better wait before it takes a lock that the other needs on the way: the
- * outermost that it took since its event before. NULL: it holds none.
+ * A thread that waits for its event must not hold a lock that the other thread needs first. Returns
+ * the outermost lock that the thread has taken since its previous event, before which it can wait.
+ * NULL: it has taken none.
  */
-static const struct refit_lock *hold_at(const struct choosing *c, size_t which)
+static const struct remap_lock *hold_at(const struct assignment *c, size_t which)
 {
-	const struct spot *s = c->chosen[which];
+	const struct counterpart *s = c->chosen[which];
 	uint64_t from = 0;
 
 	for (size_t i = 0; i < c->r->event_count; i++)
-		if (refit_equal(c->chosen[i]->thread, s->thread) && c->chosen[i]->event.index < s->event.index &&
-		    c->chosen[i]->event.index >= from)
+		if (remap_equal(c->chosen[i]->thread, s->thread) &&
+		    c->chosen[i]->event.index < s->event.index && c->chosen[i]->event.index >= from)
 			from = c->chosen[i]->event.index + 1;
 	for (size_t i = 0; i < s->lock_count; i++)
-		/* One cannot stop between waking up and having the lock again. */
+		/* A thread cannot stop between waking up and having the lock again. */
 		if (s->locks[i].index >= from && s->locks[i].kind != TRACE_COND_WAKE)
 			return &s->locks[i];
 	return NULL;
 }
 
-static void add_hold(struct lead *lead, const struct choosing *c, size_t which)
+static void add_hold(struct lead *lead, const struct assignment *c, size_t which)
 {
-	const struct refit_lock *lock = hold_at(c, which);
+	const struct remap_lock *lock = hold_at(c, which);
 	unsigned at = lead->c.events;
 
 	if (!lock || lead->c.hold[which] >= 0 || at == CANDIDATE_EVENTS)
@@ -110,32 +115,36 @@ static enum candidate_class class_of(const struct schedule *s)
 	for (int class = CANDIDATE_RACE; s->cause && class <= CANDIDATE_MISUSE; class++)
 		if (strcmp(candidate_class_name(class), s->cause) == 0)
 			return class;
-	return s->failure && strcmp(s->failure, "deadlock") == 0 ? CANDIDATE_DEADLOCK : CANDIDATE_ORDER;
+	return s->failure && strcmp(s->failure, "deadlock") == 0 ? CANDIDATE_DEADLOCK :
+								   CANDIDATE_ORDER;
 }
 
-/* Threads by name; and the order of the goals, where that of the program is not known. */
-static void number_events(struct lead *lead, const struct choosing *c)
+/*
+ * Numbers the threads of a lead by their names. If an event is extrapolated, its index in the
+ * program is not known: all get the order of the goals instead.
+ */
+static void number_events(struct lead *lead, const struct assignment *c)
 {
-	bool imagined = false;
+	bool extrapolated = false;
 
 	for (size_t i = 0; i < c->r->event_count; i++)
-		imagined |= c->chosen[i]->imagined;
+		extrapolated |= c->chosen[i]->extrapolated;
 	for (unsigned i = 0; i < lead->c.events; i++) {
 		unsigned first = 0, rank = 0;
 
-		while (!refit_equal(lead->event[first].thread, lead->event[i].thread))
+		while (!remap_equal(lead->event[first].thread, lead->event[i].thread))
 			first++;
 		lead->c.event[i].thread = first + 1;
 		for (size_t k = 0; k < c->r->event_count && i < c->r->event_count; k++)
 			rank += comes_before(c->r, k, i);
-		if (imagined)
+		if (extrapolated)
 			lead->c.event[i].index = rank;
 	}
 }
 
-static struct lead *make_lead(const struct choosing *c, bool held)
+static struct lead *make_lead(const struct assignment *c, bool held)
 {
-	const struct refit *r = c->r;
+	const struct remap *r = c->r;
 	struct lead *lead = xcalloc(1, sizeof(*lead));
 
 	lead->c.class = class_of(r->schedule);
@@ -161,103 +170,105 @@ static struct lead *make_lead(const struct choosing *c, bool held)
 	return NULL;
 }
 
-static bool is_known(const struct refit *r, const struct lead *lead)
+static bool is_known(const struct remap *r, const struct lead *lead)
 {
 	for (size_t i = 0; i < r->fit_count; i++)
-		if (memcmp(r->fits[i].lead->order, lead->order, sizeof(lead->order)) == 0)
+		if (memcmp(r->mappings[i].lead->order, lead->order, sizeof(lead->order)) == 0)
 			return true;
 	return false;
 }
 
-static void add_fit(struct refit *r, const struct refit_fit *fit)
+static void add_mapping(struct remap *r, const struct remap_mapping *fit)
 {
 	if (!fit->lead || is_known(r, fit->lead)) {
 		lead_free(fit->lead);
 		return;
 	}
-	r->fits = xgrow(r->fits, r->fit_count, &r->fit_capacity, sizeof(*r->fits));
-	r->fits[r->fit_count++] = *fit;
+	r->mappings = xgrow(r->mappings, r->fit_count, &r->mapping_capacity, sizeof(*r->mappings));
+	r->mappings[r->fit_count++] = *fit;
 }
 
-static void take(const struct choosing *c)
+static void add_mappings(const struct assignment *c)
 {
-	struct refit *r = c->r;
-	struct refit_fit fit = { .level = REFIT_SAME };
+	struct remap *r = c->r;
+	struct remap_mapping fit = { .level = REMAP_SAME };
 
 	for (size_t i = 0; i < r->event_count; i++) {
-		const struct spot *s = c->chosen[i];
+		const struct counterpart *s = c->chosen[i];
 		const char *thread = r->events[i].old->thread;
-		bool renamed = thread && !refit_equal(thread, s->thread);
+		bool renamed = thread && !remap_equal(thread, s->thread);
 
 		if (s->moved)
 			fit.level = REFIT_MOVED;
-		else if (renamed && fit.level == REFIT_SAME)
+		else if (renamed && fit.level == REMAP_SAME)
 			fit.level = REFIT_RENAMED;
-		fit.imagined |= s->imagined;
-		fit.other_parts |= (uint32_t)s->elsewhere << i;
+		fit.extrapolated |= s->extrapolated;
+		fit.other_parts |= (uint32_t)s->other_part << i;
 		fit.distance += s->distance + (s->moved ? 100 : 0) + (renamed ? 10 : 0);
 	}
 	fit.lead = make_lead(c, true);
-	add_fit(r, &fit);
+	add_mapping(r, &fit);
 	fit.lead = make_lead(c, false);
 	fit.distance += 0.5;
-	add_fit(r, &fit);
+	add_mapping(r, &fit);
 }
 
-static void choose(struct choosing *c, size_t at)
+static void choose_counterparts(struct assignment *c, size_t at)
 {
-	const struct refit_event *e = &c->r->events[at];
+	const struct remap_event *e = &c->r->events[at];
 
 	if (at == c->r->event_count) {
-		take(c);
+		add_mappings(c);
 		return;
 	}
-	for (size_t i = 0; i < e->spot_count; i++) {
-		if (!e->spots[i].found || !agrees(c, at, &e->spots[i]))
+	for (size_t i = 0; i < e->counterpart_count; i++) {
+		if (!e->counterparts[i].has_event || !agrees(c, at, &e->counterparts[i]))
 			continue;
-		if (++c->steps > STEPS_MAX) {
+		if (++c->steps > SEARCH_STEPS_MAX) {
 			c->r->more = true;
 			return;
 		}
-		c->chosen[at] = &e->spots[i];
-		choose(c, at + 1);
+		c->chosen[at] = &e->counterparts[i];
+		choose_counterparts(c, at + 1);
 	}
 }
 
-/* Other parts of an object are only looked at if nothing is done to the part itself any more, in any run. */
-static void drop_other_parts(struct refit_event *e)
+/* Drops counterparts with another part of the object if any run accessed the part itself. */
+static void drop_other_parts(struct remap_event *e)
 {
-	for (size_t i = 0; i < e->spot_count; i++)
-		e->is_exact |= e->spots[i].found && !e->spots[i].elsewhere;
-	for (size_t i = 0; i < e->spot_count; i++)
-		e->spots[i].found &= !e->is_exact || !e->spots[i].elsewhere;
-	for (size_t i = 0; i < e->spot_count; i++) {
-		bool done = e->spots[i].found && !e->spots[i].moved;
+	for (size_t i = 0; i < e->counterpart_count; i++)
+		e->exact_object |= e->counterparts[i].has_event && !e->counterparts[i].other_part;
+	for (size_t i = 0; i < e->counterpart_count; i++)
+		e->counterparts[i].has_event &= !e->exact_object || !e->counterparts[i].other_part;
+	for (size_t i = 0; i < e->counterpart_count; i++) {
+		bool done = e->counterparts[i].has_event && !e->counterparts[i].moved;
 
-		e->was_done |= done;
-		e->was_done_by_it |= done && (!e->old->thread ||
-					      refit_equal(e->old->thread, e->spots[i].thread));
+		e->seen_in_function |= done;
+		e->seen_in_thread |=
+			done &&
+			(!e->old->thread || remap_equal(e->old->thread, e->counterparts[i].thread));
 	}
 }
 
 /*
- * A thread that did not come to a place, or not so often, in the runs that were watched may do so
- * in others; and what was one loop may have become two, so that rounds are counted otherwise.
- * It is taken to hold the same locks then; what came before is not known.
+ * Adds counterparts that no recorded run had: the old thread at the old visit of a known pc, or one
+ * visit earlier or later. Other runs may have them; and one loop may have become two, so that
+ * visits are counted differently. The thread is assumed to hold the same locks. The order of these
+ * events within their thread is not known.
  */
-static void imagine(struct refit_event *e)
+static void extrapolate(struct remap_event *e)
 {
 	static const int rounds[] = { 0, -1, 1 };
-	size_t count = e->spot_count;
+	size_t count = e->counterpart_count;
 
 	for (size_t i = 0; e->old->thread && i < count; i++)
 		for (size_t k = 0; k < ARRAY_SIZE(rounds); k++) {
-			const struct spot *from = &e->spots[i];
-			struct spot s = *from;
+			const struct counterpart *from = &e->counterparts[i];
+			struct counterpart s = *from;
 
-			if (from->moved || !from->found || (rounds[k] < 0 && e->old->nth == 1))
+			if (from->moved || !from->has_event || (rounds[k] < 0 && e->old->nth == 1))
 				continue;
-			s.imagined = true;
+			s.extrapolated = true;
 			s.thread = xstrdup(e->old->thread);
 			s.object = xstrdup(from->object);
 			s.event.nth = e->old->nth + (uint64_t)rounds[k];
@@ -266,77 +277,83 @@ static void imagine(struct refit_event *e)
 				s.locks[l].nth += s.event.nth - from->event.nth;
 				s.locks[l].nth = (int64_t)s.locks[l].nth > 0 ? s.locks[l].nth : 1;
 			}
-			s.distance = from->distance + UNSEEN + (double)k;
-			e->spots = xgrow(e->spots, e->spot_count, &e->spot_capacity, sizeof(*e->spots));
-			e->spots[e->spot_count++] = s;
+			s.distance = from->distance + UNSEEN_DISTANCE + (double)k;
+			e->counterparts = xgrow(e->counterparts, e->counterpart_count,
+						&e->counterpart_capacity, sizeof(*e->counterparts));
+			e->counterparts[e->counterpart_count++] = s;
 		}
 }
 
 static int by_distance(const void *a, const void *b)
 {
-	const struct refit_fit *x = a, *y = b;
+	const struct remap_mapping *x = a, *y = b;
 
-	if (x->imagined != y->imagined)
-		return y->imagined ? -1 : 1;
+	if (x->extrapolated != y->extrapolated)
+		return y->extrapolated ? -1 : 1;
 	if (x->level != y->level)
 		return x->level < y->level ? -1 : 1;
 	return x->distance < y->distance ? -1 : x->distance > y->distance;
 }
 
-/* Did a later run do to the part itself what was taken for it? */
-static bool is_outdone(const struct refit *r, const struct refit_fit *fit)
+/* True if a mapping has another part of an object, but a later run accessed the part itself. */
+static bool is_superseded(const struct remap *r, const struct remap_mapping *fit)
 {
 	for (size_t i = 0; i < r->event_count; i++)
-		if (fit->other_parts >> i & 1 && r->events[i].is_exact)
+		if (fit->other_parts >> i & 1 && r->events[i].exact_object)
 			return true;
 	return false;
 }
 
-static void drop_outdone(struct refit *r)
+static void drop_superseded(struct remap *r)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->fit_count; i++)
-		if (is_outdone(r, &r->fits[i]))
-			lead_free(r->fits[i].lead);
+		if (is_superseded(r, &r->mappings[i]))
+			lead_free(r->mappings[i].lead);
 		else
-			r->fits[kept++] = r->fits[i];
+			r->mappings[kept++] = r->mappings[i];
 	r->fit_count = kept;
 }
 
-/* Keeps the best: of those that were seen only the nearest level, and some that were imagined. */
-static void trim(struct refit *r)
+/*
+ * Keeps the nearest mappings: observed ones of the nearest level only, and extrapolated ones that
+ * did not move to other functions.
+ */
+static void keep_nearest(struct remap *r)
 {
-	size_t seen = 0, imagined = 0, kept = 0;
+	size_t seen = 0, extrapolated = 0, kept = 0;
 
 	if (r->fit_count)
-		qsort(r->fits, r->fit_count, sizeof(*r->fits), by_distance);
+		qsort(r->mappings, r->fit_count, sizeof(*r->mappings), by_distance);
 	for (size_t i = 0; i < r->fit_count; i++) {
-		struct refit_fit fit = r->fits[i];
-		bool wanted = fit.imagined ? fit.level != REFIT_MOVED : fit.level == r->fits[0].level;
+		struct remap_mapping fit = r->mappings[i];
+		bool wanted = fit.extrapolated ? fit.level != REFIT_MOVED :
+						 fit.level == r->mappings[0].level;
 
-		if (wanted && (fit.imagined ? imagined++ < IMAGINED_MAX : seen++ < FITS_MAX)) {
-			r->fits[kept++] = fit;
+		if (wanted && (fit.extrapolated ? extrapolated++ < EXTRAPOLATED_MAX :
+						  seen++ < MAPPINGS_MAX)) {
+			r->mappings[kept++] = fit;
 			continue;
 		}
-		r->more |= wanted && !fit.imagined;
+		r->more |= wanted && !fit.extrapolated;
 		lead_free(fit.lead);
 	}
 	r->fit_count = kept;
 }
 
-void refit_end_trace(struct refit *r)
+void remap_end_trace(struct remap *r)
 {
-	struct choosing c = { .r = r };
+	struct assignment c = { .r = r };
 
 	r->traces++;
 	for (size_t i = 0; i < r->event_count; i++) {
 		drop_other_parts(&r->events[i]);
-		imagine(&r->events[i]);
+		extrapolate(&r->events[i]);
 	}
-	choose(&c, 0);
-	drop_outdone(r);
-	trim(r);
+	choose_counterparts(&c, 0);
+	drop_superseded(r);
+	keep_nearest(r);
 	for (size_t i = 0; i < r->event_count; i++)
-		refit_forget_spots(&r->events[i]);
+		remap_free_counterparts(&r->events[i]);
 }

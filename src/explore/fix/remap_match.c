@@ -1,5 +1,5 @@
 /*
- * What may take the place of what in another build.
+ * Which kinds of events, functions and objects can correspond in two builds of a program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +9,21 @@
 #include "explore/fix/remap.h"
 #include "trace/read/kinds.h"
 
-/* Kinds that take the place of each other: a lock may become a timed one, or another sort. */
-enum deed { DEED_OTHER, DEED_ACQUIRE, DEED_RELEASE, DEED_WAIT };
+/* Classes of kinds that can replace each other: a lock may become a timed one, or a spin lock. */
+enum action { ACTION_OTHER, ACTION_ACQUIRE, ACTION_RELEASE, ACTION_WAIT };
 
-static enum deed deed_of(unsigned kind)
+static enum action action_of(unsigned kind)
 {
 	unsigned roles = trace_roles(kind);
 
 	if (roles & ROLE_ACQUIRE)
-		return DEED_ACQUIRE;
+		return ACTION_ACQUIRE;
 	if (roles & ROLE_RELEASE)
-		return DEED_RELEASE;
-	return roles & ROLE_SEM && roles & ROLE_PASS ? DEED_WAIT : DEED_OTHER;
+		return ACTION_RELEASE;
+	return roles & ROLE_SEM && roles & ROLE_PASS ? ACTION_WAIT : ACTION_OTHER;
 }
 
-bool refit_same_kind(int old, unsigned kind)
+bool remap_same_kind(int old, unsigned kind)
 {
 	unsigned access = access_of(kind) & (ACCESS_READ | ACCESS_WRITE);
 
@@ -31,22 +31,28 @@ bool refit_same_kind(int old, unsigned kind)
 		return kind_class(kind) != TRACE_CLASS_NONE && kind_class(kind) != TRACE_CLASS_FUNC;
 	if ((unsigned)old == kind || (access & access_of((unsigned)old)))
 		return true;
-	return deed_of(kind) != DEED_OTHER && deed_of(kind) == deed_of((unsigned)old);
+	return action_of(kind) != ACTION_OTHER && action_of(kind) == action_of((unsigned)old);
 }
 
-/* What is before "+8", ".head", "[3].len"; "heap@q.c:31#2" is a block by place and order of its allocation. */
+/*
+ * Length of the name without the part of the object: "+8", ".head", "[3].len". "heap@q.c:31#2" has
+ * no part: it names a heap block by the place of its allocation and its number among these.
+ */
 static size_t whole(const char *text)
 {
 	const char *offset = strrchr(text, '+'), *p = text;
 
 	if (!strchr(text, '@'))
 		for (p += strcspn(p, ".["); *p; p += 1 + strcspn(p + 1, ".["))
-			if (*p == '[' || p[1] < '0' || p[1] > '9')	/* "calls.0" is a name of the linker's */
+			/* "calls.0" has no part: compilers name static locals so. */
+			if (*p == '[' || p[1] < '0' || p[1] > '9')
 				return (size_t)(p - text);
-	return offset && strspn(offset + 1, "0123456789") == strlen(offset + 1) ? (size_t)(offset - text) :
-										    strlen(text);
+	return offset && strspn(offset + 1, "0123456789") == strlen(offset + 1) ?
+		       (size_t)(offset - text) :
+		       strlen(text);
 }
 
+/* Distance of two heap blocks or mappings, by their numbers. */
 static int same_block(const char *a, size_t a_size, const char *b, size_t b_size)
 {
 	const char *x = memrchr(a, '#', a_size), *y = memrchr(b, '#', b_size);
@@ -54,7 +60,7 @@ static int same_block(const char *a, size_t a_size, const char *b, size_t b_size
 	return x && y && atol(x + 1) == atol(y + 1) ? 1 : 5;
 }
 
-int refit_same_object(const char *a, const char *b)
+int remap_same_object(const char *a, const char *b)
 {
 	static const char *const moments[] = { "freed ", "ended " };
 	static const char *const kinds[] = { "heap@", "mmap@" };
@@ -78,12 +84,12 @@ int refit_same_object(const char *a, const char *b)
 		if (strncmp(a, kinds[i], 5) == 0 && strncmp(b, kinds[i], 5) == 0)
 			result = same_block(a, a_size, b, b_size);
 	if (result >= 0 && strcmp(a + a_size, b + b_size) != 0)
-		result += REFIT_OTHER_PART;
+		result += REMAP_OTHER_PART;
 	return result;
 }
 
-/* Clones that the compiler makes are called "deposit.part.0". */
-bool refit_same_function(const char *a, const char *b)
+/* Compares up to the first ".": the compiler names clones of a function "deposit.part.0". */
+bool remap_same_function(const char *a, const char *b)
 {
 	size_t size = a ? strcspn(a, ".") : 0;
 

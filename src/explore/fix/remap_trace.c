@@ -1,5 +1,5 @@
 /*
- * The events of a trace as refit wants to see them: with names, and with the locks held.
+ * Reads a trace for remap: adds to each event its names and the locks that its thread holds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "trace/read/reader.h"
 
 struct thread {
-	uint64_t index;		/* of its next event */
-	struct refit_lock *held;	/* in the order taken */
+	uint64_t index;		/* number of its events so far */
+	struct remap_lock *held;	/* locks that it holds, in the order taken */
 	size_t held_count, held_capacity;
 };
 
@@ -21,13 +21,13 @@ struct reading {
 	struct reader *reader;
 	struct places *places;
 	struct objects *objects;
-	struct thread *threads;	/* by id */
+	struct thread *threads;	/* indexed by thread id */
 	size_t thread_count;
-	struct map times;	/* (thread, pc): how often */
-	struct map frames;	/* pc: place in `frame`, plus 1 */
+	struct map visits;	/* (thread, pc) to number of visits */
+	struct map frames;	/* pc to index in `frame`, plus 1 */
 	struct symbol_frame *frame;
 	size_t frame_count, frame_capacity;
-	struct map names;	/* (pc, address): place in `name`, plus 1 */
+	struct map names;	/* (pc, address) to index in `name`, plus 1 */
 	char **name;
 	size_t name_count, name_capacity;
 };
@@ -50,14 +50,15 @@ static const struct symbol_frame *frame_of(struct reading *rd, uint64_t pc)
 	uint64_t *at = map_put(&rd->frames, pc, &added);
 
 	if (added) {
-		rd->frame = xgrow(rd->frame, rd->frame_count, &rd->frame_capacity, sizeof(*rd->frame));
+		rd->frame =
+			xgrow(rd->frame, rd->frame_count, &rd->frame_capacity, sizeof(*rd->frame));
 		places_frame(rd->places, pc, &rd->frame[rd->frame_count++]);
 		*at = rd->frame_count;
 	}
 	return &rd->frame[*at - 1];
 }
 
-/* The name of what an address was when this place first came to it. */
+/* The name of the object that `pc` accessed when it first accessed this address. */
 static const char *name_of(struct reading *rd, const struct event *ev, const struct object *object)
 {
 	bool added;
@@ -79,20 +80,26 @@ static void release(struct thread *t, uint64_t lock)
 {
 	for (size_t i = t->held_count; i-- > 0;)
 		if (t->held[i].addr == lock) {
-			memmove(t->held + i, t->held + i + 1, (t->held_count - i - 1) * sizeof(*t->held));
+			memmove(t->held + i, t->held + i + 1,
+				(t->held_count - i - 1) * sizeof(*t->held));
 			t->held_count--;
 			return;
 		}
 }
 
-static void acquire(struct thread *t, const struct refit_seen *seen, uint64_t lock)
+static void acquire(struct thread *t, const struct remap_observed *seen, uint64_t lock)
 {
 	t->held = xgrow(t->held, t->held_count, &t->held_capacity, sizeof(*t->held));
-	t->held[t->held_count++] = (struct refit_lock){ .pc = seen->pc, .nth = seen->nth,
-		.index = seen->index, .addr = lock, .kind = seen->kind, .object = seen->object };
+	t->held[t->held_count++] = (struct remap_lock){ .pc = seen->pc,
+							.nth = seen->nth,
+							.index = seen->index,
+							.addr = lock,
+							.kind = seen->kind,
+							.object = seen->object };
 }
 
-static void follow_locks(struct thread *t, const struct event *ev, const struct refit_seen *seen)
+static void follow_locks(struct thread *t, const struct event *ev,
+			 const struct remap_observed *seen)
 {
 	unsigned roles = trace_roles(ev->kind);
 	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);
@@ -103,14 +110,14 @@ static void follow_locks(struct thread *t, const struct event *ev, const struct 
 		acquire(t, seen, lock);
 }
 
-static void step(struct reading *rd, struct refit *const *r, size_t count, const struct event *ev)
+static void step(struct reading *rd, struct remap *const *r, size_t count, const struct event *ev)
 {
 	const struct reader_thread *thread = reader_thread(rd->reader, ev->thread);
 	struct thread *t = thread_of(rd, ev->thread);
-	struct refit_seen seen = {
+	struct remap_observed seen = {
 		.thread = thread ? thread->name : "?", .id = ev->thread, .kind = ev->kind,
 		.index = t->index++, .pc = ev->pc, .addr = ev->addr,
-		.nth = ++*map_put(&rd->times, hash_add(hash_spread(ev->pc), ev->thread), NULL),
+		.nth = ++*map_put(&rd->visits, hash_add(hash_spread(ev->pc), ev->thread), NULL),
 	};
 	bool wanted = trace_roles(ev->kind) & (ROLE_ACQUIRE | ROLE_WAIT_END);
 	const struct symbol_frame *frame;
@@ -118,8 +125,8 @@ static void step(struct reading *rd, struct refit *const *r, size_t count, const
 	bool has = objects_step(rd->objects, ev, &object);
 
 	for (size_t i = 0; i < count && !wanted; i++)
-		wanted = refit_wants(r[i], ev->kind);
-	/* Of the others it only matters that the function was run. */
+		wanted = remap_wants_kind(r[i], ev->kind);
+	/* One event of any other kind per thread and pc shows that the function was run. */
 	if (!wanted && seen.nth > 1) {
 		follow_locks(t, ev, &seen);
 		return;
@@ -134,7 +141,7 @@ static void step(struct reading *rd, struct refit *const *r, size_t count, const
 	seen.locks = t->held;
 	seen.lock_count = t->held_count;
 	for (size_t i = 0; i < count && ev->pc; i++)
-		refit_see(r[i], &seen);
+		remap_observe(r[i], &seen);
 	follow_locks(t, ev, &seen);
 }
 
@@ -147,14 +154,14 @@ static void close_all(struct reading *rd)
 	free(rd->threads);
 	free(rd->frame);
 	free(rd->name);
-	map_free(&rd->times);
+	map_free(&rd->visits);
 	map_free(&rd->frames);
 	map_free(&rd->names);
 	objects_free(rd->objects);
 	reader_close(rd->reader);
 }
 
-int refit_read(struct refit *const *r, size_t count, const char *path, struct places *places,
+int remap_read(struct remap *const *r, size_t count, const char *path, struct places *places,
 	       struct err *err)
 {
 	struct reading rd = { .places = places, .reader = reader_open(path, err) };
@@ -172,7 +179,7 @@ int refit_read(struct refit *const *r, size_t count, const char *path, struct pl
 	while ((got = reader_next(rd.reader, &ev, err)) > 0)
 		step(&rd, r, count, &ev);
 	for (size_t i = 0; i < count && got == 0; i++)
-		refit_end_trace(r[i]);
+		remap_end_trace(r[i]);
 	close_all(&rd);
 	return got;
 }

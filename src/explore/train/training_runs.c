@@ -8,57 +8,64 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/pause.h"
-#include "explore/search/attempt.h"
 #include "explore/search/observe.h"
 #include "explore/search/parallel_run.h"
 
 /*
- * On a busy machine, or with small inputs, threads may never meet in parallel runs, and what
- * never had the chance to be broken is no invariant. One run in so many is controlled,
- * therefore, with few switches: a short run is hardly changed, in a long one all meet all.
+ * On a busy machine, or with small inputs, the threads of parallel runs may hardly overlap. But an
+ * invariant is worth something only if other threads had the chance to break it. So one run in
+ * FEW_SWITCHES_EVERY is controlled, with few random switches: these hardly change a short run, and
+ * in a long run every thread meets every other.
  */
-#define MEETING_EVERY 4u
+#define FEW_SWITCHES_EVERY 4u
 
 /*
- * Are there still invariants that others could break, one more in so many, and at last all, are probes, by
- * strategies that leave out little: what these break, and pass, is none. They teach nothing else: a guard should not be
- * used to what hardly ever happens.
+ * While there are invariants that other threads could break, one run in PROBE_EVERY is a probe; in
+ * the end all are. Probes use strategies that leave out few interleavings. What a probe breaks and
+ * passes is no invariant. Probes teach nothing else, since a guard must not take rare interleavings
+ * for normal ones.
  */
 #define PROBE_EVERY 4u
-#define PROBE_STABLE 2u	/* so many times --stable have to break nothing more */
+#define PROBE_STABLE 2u	/* times --stable: probes in a row that must break nothing, to end */
 
-#define JOBS 8u		/* at most: each takes memory */
-#define TROUBLE 5u	/* such runs, and it is given up */
+#define JOBS_MAX 8u	/* most jobs at a time: each needs the memory of an analysis */
+#define ERRORS_MAX 5u	/* runs in a row that cannot be made, until training fails */
 
-enum way { PARALLEL, MEETING, SCHEDULE, PROBE };
-
-/* A run that was made, and is read meanwhile, if it left a trace. */
-struct job {
-	enum way way;
-	bool passed, reading;
-	uint64_t seed;
-	unsigned granularity;
-	char *path;
-	pthread_t reader;
-	struct learner_reading read;
-	struct pause *pause;
+enum way {
+	WAY_PARALLEL,
+	WAY_FEW_SWITCHES,	/* controlled, with few random switches */
+	WAY_SCHEDULE,		/* controlled, with many switches: option --schedules */
+	WAY_PROBE,
 };
 
-/* What the runs have in common. */
+/* A run that was made, and the thread that reads its trace. */
+struct job {
+	enum way way;
+	bool passed;		/* the run passed */
+	bool reading;		/* `reader` is to be joined */
+	uint64_t seed;
+	unsigned granularity;
+	char *path;		/* of the trace */
+	pthread_t reader;
+	struct learner_reading read;
+	struct pause *pause;	/* of struct runs */
+};
+
+/* The state of training_make(). */
 struct runs {
 	const struct training_config *c;
 	struct learner *l;
 	struct training_tally *t;
 	struct search_memory memory;
 	struct search_config search;	/* of controlled runs */
-	char *input;
-	bool can_control;
-	uint64_t made;		/* runs; t->made counts those that were learnt from */
-	uint64_t probes;	/* of these */
-	struct job *jobs;	/* in the order of the runs: first … first + pending, round the end */
-	size_t first, pending, most;
-	unsigned trouble;	/* runs in a row that could not be made */
-	struct pause pause;	/* the analysis of runs rests while a parallel run needs the processors */
+	char *input;		/* arguments of the program */
+	bool can_control;	/* no controlled run was impossible so far */
+	uint64_t made;		/* number of runs made; t->made counts those that were read */
+	uint64_t probes;	/* number of these that are probes */
+	struct job *jobs;	/* ring buffer, in the order of the runs */
+	size_t first, pending, most;	/* oldest job, number of jobs, size of `jobs` */
+	unsigned errors;	/* number of runs in a row that could not be made */
+	struct pause pause;	/* readers rest while a parallel run needs the processors */
 };
 
 void training_add(struct training_tally *t, const struct store_news *n)
@@ -74,7 +81,7 @@ void training_add(struct training_tally *t, const struct store_news *n)
 	t->all.others += n->others;
 }
 
-/* A probe says nothing of what other runs may still teach. */
+/* Adds a passing probe. It does not change `quiet`: other runs may still teach something new. */
 static void add_probe(struct training_tally *t, const struct store_news *n)
 {
 	uint64_t quiet = t->quiet;
@@ -90,35 +97,36 @@ static enum way choose(const struct runs *r)
 	const struct training_tally *t = r->t;
 
 	if (r->c->schedules)
-		return SCHEDULE;
+		return WAY_SCHEDULE;
 	if (r->c->parallel || !r->can_control)
-		return PARALLEL;
+		return WAY_PARALLEL;
 	if (t->probing && r->c->stable && t->quiet >= r->c->stable)
-		return PROBE;
-	if (r->made % MEETING_EVERY == 1)
-		return MEETING;
-	return t->probing && r->made % PROBE_EVERY == 3 ? PROBE : PARALLEL;
+		return WAY_PROBE;
+	if (r->made % FEW_SWITCHES_EVERY == 1)
+		return WAY_FEW_SWITCHES;
+	return t->probing && r->made % PROBE_EVERY == 3 ? WAY_PROBE : WAY_PARALLEL;
 }
 
-/* Few switches show what users will see, many what else there is. */
+/* Sets the strategy of a controlled run: few switches as users will see them, or many. */
 static void set_strategy(struct runs *r, enum way way, struct profile_order *order)
 {
-	static const struct manner {
+	static const struct mix {
 		const char *strategy;	/* NULL: as profile_shape() has it */
 		uint32_t permille;
-	} meeting = { "random", 10 },
+	} few_switches = { "random", 10 },
 	  schedules[] = { { NULL, 0 }, { "random", 100 }, { NULL, 0 }, { "random", 400 } },
-	  /* Of all strategies, those that most seldom left out in forty runs what others broke. */
+	  /* In forty runs, these missed fewest of the invariants that any strategy broke. */
 	  probes[] = { { "pos", 0 }, { "pct-large", 0 } };
-	const struct manner *s = way == SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
-				       way == PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] : &meeting;
+	const struct mix *s = way == WAY_SCHEDULE ? &schedules[r->made % ARRAY_SIZE(schedules)] :
+			      way == WAY_PROBE ? &probes[r->probes % ARRAY_SIZE(probes)] :
+						 &few_switches;
 
 	order->by_strategy = s->strategy != NULL;
 	r->search.plan.strategy = s->strategy ? strategy_find(s->strategy) : NULL;
 	r->search.plan.switch_permille = s->permille;
 }
 
-/* One run to a trace, if it passed; there may be one if not. */
+/* Makes and records one run. There is a trace if it passed; a failing run may leave one. */
 static int make_run(struct runs *r, struct job *j, struct err *err)
 {
 	const struct search_program *p = &r->search.program;
@@ -128,9 +136,10 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 	int code;
 
 	unlink(j->path);
-	if (j->way == PARALLEL) {
+	if (j->way == WAY_PARALLEL) {
 		pause_begin(&r->pause);
-		code = plain_trace(p->server.target, p->oracle, p->server.timeout, j->path, &result, err);
+		code = plain_trace(p->server.target, p->oracle, p->server.timeout, j->path, &result,
+				   err);
 		pause_end(&r->pause);
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
@@ -147,12 +156,14 @@ static void *read_job(void *arg)
 {
 	struct job *j = arg;
 
-	learner_read(&j->read, j->path, !j->passed ? LEARNER_FAILED : j->way == PROBE ? LEARNER_PROBE : LEARNER_PASSED,
+	learner_read(&j->read, j->path,
+		     !j->passed ? LEARNER_FAILED :
+		     j->way == WAY_PROBE ? LEARNER_PROBE : LEARNER_PASSED,
 		     j->granularity, j->seed, j->pause);
 	return NULL;
 }
 
-/* Signals are for the thread that makes the runs. */
+/* Starts the thread that reads a trace. Signals stay with the thread that makes the runs. */
 static void start_reading(struct runs *r, struct job *j)
 {
 	sigset_t all, before;
@@ -168,20 +179,22 @@ static void start_reading(struct runs *r, struct job *j)
 
 static int learn_from(struct runs *r, struct job *j, struct err *err)
 {
-	static const char *const hows[] = { [PARALLEL] = "parallel", [MEETING] = "controlled", [SCHEDULE] = "controlled",
-					    [PROBE] = "probe" };
+	static const char *const names[] = { [WAY_PARALLEL] = "parallel",
+					     [WAY_FEW_SWITCHES] = "controlled",
+					     [WAY_SCHEDULE] = "controlled",
+					     [WAY_PROBE] = "probe" };
 	struct store_news news;
-	int code = learner_take(r->l, &j->read, r->input, hows[j->way], &news, err);
+	int code = learner_take(r->l, &j->read, r->input, names[j->way], &news, err);
 
-	/* What is left of a run that failed may be damaged. */
+	/* The trace of a failing run may be damaged: its errors and its news are ignored. */
 	if (!j->passed)
 		return 0;
 	if (code == 0)
-		(j->way == PROBE ? add_probe : training_add)(r->t, &news);
+		(j->way == WAY_PROBE ? add_probe : training_add)(r->t, &news);
 	return code;
 }
 
-/* Did the last runs bring nothing new? */
+/* Decides whether training may end. */
 static int judge(struct runs *r, struct err *err)
 {
 	struct training_tally *t = r->t;
@@ -189,14 +202,18 @@ static int judge(struct runs *r, struct err *err)
 	int unbroken = store_unbroken(r->l->store, r->l->program, r->c->threshold, err);
 	bool probe;
 
-	/* Also after the last one fell: if what broke it does harm, a run will fail. */
+	/*
+	 * Probing goes on after the last invariant was broken. If the order that broke it is
+	 * harmful, a later probe fails.
+	 */
 	t->probing |= unbroken > 0;
 	probe = t->probing && r->can_control && !r->c->schedules && !r->c->parallel;
-	t->settled = stable && t->quiet >= stable && (!probe || probes >= (unbroken ? PROBE_STABLE : 1) * stable);
+	t->settled = stable && t->quiet >= stable &&
+		     (!probe || probes >= (unbroken ? PROBE_STABLE : 1) * stable);
 	return unbroken < 0 ? -1 : 0;
 }
 
-/* The oldest job comes to its end. `learn`: it counts. */
+/* Waits for the oldest job and removes it. `learn`: adds what its run taught. */
 static int end_job(struct runs *r, bool learn, struct err *err)
 {
 	struct job *j = &r->jobs[r->first];
@@ -206,13 +223,13 @@ static int end_job(struct runs *r, bool learn, struct err *err)
 		pthread_join(j->reader, NULL);
 	if (learn) {
 		r->t->made++;
-		r->t->failing += !j->passed && j->way == PROBE;
+		r->t->failing += !j->passed && j->way == WAY_PROBE;
 		if (j->read.trace || j->passed)
 			code = learn_from(r, j, err);
 		if (code == 0)
 			code = judge(r, err);
 		r->c->progress(r->c->ctx, r->t,
-			       j->way == PROBE && r->c->stable && r->t->quiet >= r->c->stable);
+			       j->way == WAY_PROBE && r->c->stable && r->t->quiet >= r->c->stable);
 	}
 	learner_reading_free(&j->read);
 	unlink(j->path);
@@ -241,10 +258,11 @@ static bool is_over(const struct runs *r)
 {
 	double seconds = r->search.budget.seconds;
 
-	return interrupted(r) || r->t->settled || (seconds > 0 && clock_seconds() - r->c->began >= seconds);
+	return interrupted(r) || r->t->settled ||
+	       (seconds > 0 && clock_seconds() - r->c->began >= seconds);
 }
 
-/* 1: there is another job; 0: not now; -1: error. */
+/* Makes a run. 1: there is another job; 0: there is none, try again; -1: error. */
 static int begin_job(struct runs *r, enum way way, struct err *err)
 {
 	struct job *j = &r->jobs[(r->first + r->pending) % r->most];
@@ -253,20 +271,23 @@ static int begin_job(struct runs *r, enum way way, struct err *err)
 	j->way = way;
 	j->seed = r->search.plan.seed + r->made;
 	code = make_run(r, j, err);
-	/* Ctrl-C reaches the program, too. */
+	/* Ctrl-C reaches the program, too, so that its failure means nothing. */
 	if (interrupted(r))
 		return 0;
-	/* Not every program can be; parallel runs will do then. */
-	if (code < 0 && way != PARALLEL && way != SCHEDULE) {
+	/* Some programs cannot be controlled. Training goes on with parallel runs. */
+	if (code < 0 && way != WAY_PARALLEL && way != WAY_SCHEDULE) {
 		r->can_control = false;
 		r->c->uncontrolled(r->c->ctx, err);
 		return 0;
 	}
 	r->made++;
-	r->probes += way == PROBE;
-	/* A run may have been too long; if that goes on, there is more to it. */
-	r->trouble = code < 0 ? r->trouble + 1 : 0;
-	if (code < 0 && (r->made == 1 || r->trouble >= TROUBLE))
+	r->probes += way == WAY_PROBE;
+	/*
+	 * A single run may fail to be recorded, for example by being too long; several are an
+	 * error.
+	 */
+	r->errors = code < 0 ? r->errors + 1 : 0;
+	if (code < 0 && (r->made == 1 || r->errors >= ERRORS_MAX))
 		return -1;
 	r->pending++;
 	if (code == 0 && access(j->path, R_OK) == 0)
@@ -285,7 +306,7 @@ static int make_runs(struct runs *r, struct err *err)
 		else
 			code = begin_job(r, choose(r), err);
 	}
-	/* What was made is learnt from, unless that is over. */
+	/* Runs that were made are still learnt from, unless training has ended. */
 	while (r->pending) {
 		bool learn = code >= 0 && !r->t->settled;
 		int ended = end_job(r, learn, err);
@@ -299,21 +320,27 @@ int training_make(const struct training_config *config, struct learner *l, struc
 		  struct err *err)
 {
 	unsigned jobs = config->search.plan.jobs;
-	struct runs r = { .c = config, .l = l, .t = t, .search = config->search, .can_control = true,
-			  .most = jobs < JOBS ? jobs : JOBS,
-			  .input = join(config->search.program.server.target->argv + 1), .pause = PAUSE_INIT };
+	struct runs r = { .c = config,
+			  .l = l,
+			  .t = t,
+			  .search = config->search,
+			  .can_control = true,
+			  .most = jobs < JOBS_MAX ? jobs : JOBS_MAX,
+			  .input = join(config->search.program.server.target->argv + 1),
+			  .pause = PAUSE_INIT };
 	int code;
 
 	r.search.memory = &r.memory;
 	r.jobs = xcalloc(r.most, sizeof(*r.jobs));
 	for (size_t i = 0; i < r.most; i++) {
 		r.jobs[i].pause = &r.pause;
-		r.jobs[i].path = xasprintf("%s/learn-%d-%zu.snarl", config->scratch, (int)getpid(), i);
+		r.jobs[i].path =
+			xasprintf("%s/learn-%d-%zu.snarl", config->scratch, (int)getpid(), i);
 	}
 	code = make_runs(&r, err);
 	search_memory_free(&r.memory);
 	for (size_t i = 0; i < r.most; i++) {
-		unlink(r.jobs[i].path);		/* that of an interrupted run */
+		unlink(r.jobs[i].path);		/* an interrupted run may have left its trace */
 		free(r.jobs[i].path);
 	}
 	free(r.jobs);

@@ -1,6 +1,7 @@
 /*
- * The runs that the learner learns from: mostly parallel ones, some under control so that threads
- * meet, and probes of what no run has broken yet.
+ * Makes the training runs of `snarl learn`, and passes their traces to the learner. There are
+ * parallel runs, controlled runs with few switches, and probes: controlled runs with many switches
+ * that try to break the invariants found so far.
  */
 #ifndef EXPLORE_TRAIN_TRAINING_RUNS_H
 #define EXPLORE_TRAIN_TRAINING_RUNS_H
@@ -9,34 +10,37 @@
 #include "learn/learner.h"
 
 struct training_tally {
-	uint64_t made, passed;
-	uint64_t quiet;		/* runs in a row without news */
-	uint64_t probes;	/* probes in a row that broke no invariant */
-	uint64_t failing;	/* besides these, probes that failed */
-	bool probing;		/* there was an invariant that other runs could break */
-	bool settled;		/* ended because nothing was new */
-	struct store_news all;
+	uint64_t made, passed;	/* number of runs read; number of these that passed */
+	uint64_t quiet;		/* number of runs in a row, probes aside, that taught nothing new */
+	uint64_t probes;	/* number of passing probes in a row that broke no invariant */
+	uint64_t failing;	/* number of probes that failed in the meantime */
+	bool probing;		/* some invariant was found that other runs could break */
+	bool settled;		/* training ended because runs taught nothing new */
+	struct store_news all;	/* what all passing runs taught, added up */
 };
 
 struct training_config {
-	struct search_config search;	/* of all runs, but for strategy and memory; jobs: runs that are read at a time */
-	double began;		/* by attempt_now(): the budget's seconds count from here */
-	const char *scratch;	/* a folder for traces */
-	uint64_t stable;	/* end after so many runs in a row without news; 0: never */
-	uint64_t threshold;	/* passing runs that may break an invariant */
-	bool schedules, parallel;	/* only such runs */
-	/* After each run; `probing`: nothing but probes is made by now. */
+	/* Of all runs; strategy and memory are ignored. plan.jobs: most traces read at a time. */
+	struct search_config search;
+	double began;		/* clock_seconds() from which the budget's seconds count */
+	const char *scratch;	/* folder for traces */
+	/* Number of runs in a row without anything new that end training; 0: no such end. */
+	uint64_t stable;
+	uint64_t threshold;	/* most passing runs that may break an invariant */
+	bool schedules;		/* make only controlled runs, with many switches */
+	bool parallel;		/* make only parallel runs */
+	/* Called after each run. `probing`: from now on all runs are probes. */
 	void (*progress)(void *ctx, const struct training_tally *t, bool probing);
-	/* The program cannot be controlled: all runs are parallel from here on. */
+	/* Called if the program cannot be controlled: all further runs are parallel. */
 	void (*uncontrolled)(void *ctx, const struct err *err);
 	void *ctx;
 };
 
-/* Makes runs until nothing is new or the budget is spent. -1 if that cannot be done. */
+/* Makes runs until they teach nothing new, or the budget is spent. -1 if that is impossible. */
 int training_make(const struct training_config *config, struct learner *l, struct training_tally *t,
 		  struct err *err);
 
-/* Adds what a passing run taught. */
+/* Adds what a passing run has taught to *t. */
 void training_add(struct training_tally *t, const struct store_news *n);
 
 #endif

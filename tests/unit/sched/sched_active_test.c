@@ -1,5 +1,5 @@
 /*
- * The strategy active, and what tells it whether it has succeeded.
+ * The strategy active, and the matcher (sched/iroot_match.h) that tells it when a root is exposed.
  */
 #include "reference/iroots_of_run.h"
 #include "sched/active.h"
@@ -11,7 +11,7 @@ struct wish {
 	struct sched_wanted wanted;
 };
 
-/* A program in words, a thread each: "Rx Wy Lm Um": read, write, lock, unlock of one letter. */
+/* A program, one string per thread: "Rx Wy Lm Um": read, write, lock, unlock of one letter. */
 static void program_of(struct sim_program *p, const char *const *threads)
 {
 	memset(p, 0, sizeof(*p));
@@ -27,7 +27,7 @@ static void program_of(struct sim_program *p, const char *const *threads)
 		}
 }
 
-/* The root of an idiom on these events, each as thread and place there: "01" is thread 0, event 1. */
+/* The root of an idiom with these events: "01" is thread 0, event 1. */
 static struct iroot root(const struct sim_program *p, unsigned idiom, const char *const *events)
 {
 	struct iroot r = { .idiom = idiom };
@@ -35,14 +35,14 @@ static struct iroot root(const struct sim_program *p, unsigned idiom, const char
 	for (unsigned i = 0; i < iroot_shapes[idiom].events; i++) {
 		const struct sched_event *e = &p->thread[events[i][0] - '0'].event[events[i][1] - '0'];
 
-		r.event[i] = (struct iroot_event){ e->site, match_access(e) };
+		r.event[i] = (struct iroot_event){ e->site, iroot_access_of(e) };
 	}
 	return r;
 }
 
-static uint32_t permille;	/* of steps by chance */
+static uint32_t permille;	/* switch_permille of all runs */
 
-/* Makes run `number`; was it exposed, by the strategy's own word? */
+/* Makes run `number`. Returns whether the strategy says that the root was exposed. */
 static bool try_once(const struct sim_program *p, const struct wish *w, uint64_t number,
 		     struct sim_result *r, struct active_result *result)
 {
@@ -57,7 +57,7 @@ static bool try_once(const struct sim_program *p, const struct wish *w, uint64_t
 	return result->exposed;
 }
 
-/* Its word against the slow way's. */
+/* True if a run exposed the root. Compares the strategy's answer with a slow reference. */
 static bool exposed(const struct sim_program *p, const struct iroot *wanted, unsigned runs, uint64_t way)
 {
 	static struct iroots had;
@@ -97,19 +97,19 @@ static void test_idiom_1(void **state)
 	(void)state;
 	expect(T("Wx", "Rx"), 1, T("00", "10"), true);
 	expect(T("Wx", "Rx"), 1, T("10", "00"), true);
-	/* Others that touch it have to be kept away. */
+	/* Other threads that access the variable have to be held. */
 	expect(T("Wx Wx Wx", "Rx Rx Rx", "Wx Wx"), 1, T("01", "11"), true);
 	expect(T("Wx Wx Wx", "Rx Rx Rx", "Wx Wx"), 1, T("12", "00"), true);
-	/* Both under a lock: who comes first has to go on until it gives it back. */
+	/* Both accesses under a lock: the first thread has to go on until it releases it. */
 	expect(T("Lm Wx Um", "Lm Rx Um"), 1, T("01", "11"), true);
 	expect(T("Lm Wx Um", "Lm Rx Um"), 1, T("11", "01"), true);
 	expect(T("Lm Wx Um", "Lm Rx Um"), 1, T("02", "10"), true);
 	expect(T("Lm Wx Um", "Lm Rx Um"), 1, T("12", "00"), true);
-	/* Of a section only its last access comes before another's first. */
+	/* Of a critical section, only the last access comes before one of another section. */
 	expect(T("Lm Wx Wx Um", "Lm Rx Um"), 1, T("01", "11"), false);
 	expect(T("Lm Wx Wx Um", "Lm Rx Um"), 1, T("11", "02"), false);
 	expect(T("Lm Wx Wx Um", "Lm Rx Um"), 1, T("02", "11"), true);
-	/* Reads do not conflict, and who acquires does not come before who releases. */
+	/* Two reads do not conflict, and an acquisition is no source of a dependency. */
 	expect(T("Rx", "Rx"), 1, T("00", "10"), false);
 	expect(T("Lm Um", "Lm Um"), 1, T("00", "11"), false);
 }
@@ -132,7 +132,7 @@ static void test_idiom_3(void **state)
 	expect(T("Wx Rx", "Rx Wx"), 3, T("00", "10", "11", "01"), true);
 	expect(T("Wx Wy Rx", "Rx Rx Wx"), 3, T("00", "10", "12", "02"), true);
 	expect(T("Wx Rx", "Lm Rx Um Lm Wx Um"), 3, T("00", "11", "14", "01"), true);
-	/* The first thread must leave it alone in between. */
+	/* The first thread must not access the variable in between. */
 	expect(T("Wx Wx Rx", "Rx Wx"), 3, T("00", "10", "11", "02"), false);
 }
 
@@ -162,19 +162,20 @@ static void test_idiom_6(void **state)
 	expect(T("Rx Ry", "Wx Wy", "Rx Wy"), 6, T("10", "00", "11", "01"), true);
 }
 
-/* Not one sees what another writes before it has written: the spin is synchronisation. */
+/* A spinning thread goes on only after the write that it waits for: spins are synchronisation. */
 static void test_own_synchronisation(void **state)
 {
 	(void)state;
 	expect(T("Wx Wy", "Sy Rx"), 1, T("00", "11"), true);
 	expect(T("Wx Wy", "Sy Rx"), 1, T("11", "00"), false);
 	expect(T("Wx Wy Wz", "Sy Rx Rz"), 1, T("01", "10"), true);
-	expect(T("Wx Wy", "Sy Rx", "Sy Rz"), 1, T("11", "00"), false);	/* two of them, in turns */
+	/* Two threads spin in turns. */
+	expect(T("Wx Wy", "Sy Rx", "Sy Rz"), 1, T("11", "00"), false);
 	expect(T("Wx Wy Wz", "Sy Rx Rz"), 1, T("12", "02"), true);
 	expect(T("Wx Wy Wz", "Sy Rx Rz"), 1, T("02", "12"), true);
 }
 
-/* The matcher alone on runs at random, against the slow way. */
+/* The matcher alone on random runs, against the slow reference. */
 static void test_match(void **state)
 {
 	static struct iroots all, had;
@@ -186,7 +187,7 @@ static void test_match(void **state)
 		struct sim_result r[8];
 
 		sim_random_program(&p, &rng, 2 + (unsigned)rng_below(&rng, 2), 8, false);
-		/* Threads share their places. */
+		/* Threads share their sites. */
 		for (unsigned t = 0; t < p.threads; t++)
 			for (unsigned i = 0; i < p.thread[t].length; i++)
 				p.thread[t].event[i].site = 1 + i % 3 + 10 * p.thread[t].event[i].op;
@@ -204,17 +205,17 @@ static void test_match(void **state)
 			had.count = 0;
 			iroots_of(&had, &r[i]);
 			for (size_t k = 0; k < all.count; k++) {
-				struct match m = { 0 };
+				struct iroot_match m = { 0 };
 				unsigned own[SIM_THREADS] = { 0 };
 
-				match_init(&m, &all.at[k]);
-				match_begin(&m);
+				iroot_match_init(&m, &all.at[k]);
+				iroot_match_begin(&m);
 				for (unsigned s = 0; s < r[i].steps; s++) {
 					const struct sched_event *e = &r[i].event[s];
 
-					match_event(&m, &(struct match_event){ e->object, e->size,
+					iroot_match_event(&m, &(struct iroot_match_event){ e->object, e->size,
 						    own[r[i].thread[s]]++, r[i].thread[s], 0 },
-						    e->site, match_access(e));
+						    e->site, iroot_access_of(e));
 				}
 				assert_int_equal(m.exposed, iroots_has(&had, &all.at[k]));
 			}
@@ -222,7 +223,10 @@ static void test_match(void **state)
 	}
 }
 
-/* Of all that any run of small programs has, how much is exposed; what no run has, never. */
+/*
+ * Fails unless the strategy exposes `percent` of the roots of small programs, found by enumeration,
+ * and no other roots.
+ */
 static void check_success(unsigned percent)
 {
 	static struct iroots all;
@@ -259,8 +263,8 @@ static void test_success(void **state)
 	check_success(94);
 }
 
-/* Steps by chance, as long as nothing has begun. */
-static void test_wandering(void **state)
+/* Random steps before the first event. */
+static void test_random_steps(void **state)
 {
 	(void)state;
 	permille = 900;
@@ -269,14 +273,15 @@ static void test_wandering(void **state)
 }
 
 /*
- * Thread 2 has to come right after 0, both under the lock, and 1 between them in either of the orders of
- * priority. Who knows where they are from another run holds 2 before it takes the lock.
+ * Thread 2 has to come right after thread 0, both under the lock; with either order of priorities,
+ * thread 1 comes between them. If the plan names the visits of another run, the strategy holds
+ * thread 2 before it takes the lock.
  */
-static void test_cast(void **state)
+static void test_named_visits(void **state)
 {
 	const char *const *threads = T("Lv Wm Uv", "Wl Lv Wm Uv", "Lv Wm Uv");
 	static const unsigned order[] = { 1, 1, 1, 1, 2, 2, 2, 0, 0, 0 };
-	const struct active_seen *first, *second;
+	const struct active_visit *first, *second;
 	struct {
 		struct sched_plan head;
 		struct sched_turn turn[10];
@@ -292,11 +297,11 @@ static void test_cast(void **state)
 	program_of(&p, threads);
 	look.wanted.iroot = root(&p, 1, T("01", "21"));
 	assert_false(exposed(&p, &look.wanted.iroot, RUNS, 0));
-	/* Where are they? Any run tells. */
+	/* Any run shows the visits. */
 	sim_open(&search, "active", (struct sched_params){ .plan = &look });
 	sim_next(&search, &p, &r);
-	assert_int_equal(active_seen(search.state, 0, &first), 1);
-	assert_int_equal(active_seen(search.state, 1, &second), 1);
+	assert_int_equal(active_visits(search.state, 0, &first), 1);
+	assert_int_equal(active_visits(search.state, 1, &second), 1);
 	assert_int_equal(first->reached.thread, SCHED_MAIN);
 	assert_int_equal(first->reached.at, 1);
 	assert_int_equal(first->reached.unlocked, 0);
@@ -315,7 +320,7 @@ static void test_cast(void **state)
 	}
 }
 
-/* Thread 0 writes at one place 60 times, the 51st in other calls. */
+/* Thread 0 writes at one site 60 times, the 51st time with another call stack. */
 #define RARE 50u
 
 static struct sim_result under_way;
@@ -340,21 +345,21 @@ static void test_calls(void **state)
 	sim_add(&p, 1, SCHED_OP_READ, 1);
 	w.wanted.iroot = root(&p, 1, T("00", "10"));
 	sim_context = calls_of;
-	/* Of all that is seen only some is kept, but of both. */
+	/* Only some visits are kept, but of both call stacks. */
 	for (unsigned i = 0; i < 20; i++) {
-		const struct active_seen *seen;
+		const struct active_visit *seen;
 		bool rare = false;
 
-		w.wanted.iroot.event[1].site = 99;	/* is nowhere: all of them pass */
+		w.wanted.iroot.event[1].site = 99;	/* no such site: thread 0 is not held */
 		sim_open(&search, "active", (struct sched_params){ .seed = i, .plan = &w });
 		sim_next(&search, &p, &under_way);
-		assert_int_equal(active_seen(search.state, 0, &seen), ACTIVE_SEEN);
-		for (unsigned k = 0; k < ACTIVE_SEEN; k++)
+		assert_int_equal(active_visits(search.state, 0, &seen), ACTIVE_VISITS);
+		for (unsigned k = 0; k < ACTIVE_VISITS; k++)
 			rare |= seen[k].reached.context == 2 && seen[k].reached.at == RARE;
 		assert_true(rare);
 		sim_close(&search);
 	}
-	/* Who is to play it in these calls passes all other times. */
+	/* A thread that is to play a part with this call stack is not held at other visits. */
 	w.wanted.iroot = root(&p, 1, T("00", "10"));
 	w.wanted.part[0] = (struct sched_reached){ .thread = SCHED_MAIN, .context = 2 };
 	w.wanted.part[1] = (struct sched_reached){ .thread = sched_child_name(SCHED_MAIN, 1), .context = 1 };
@@ -378,8 +383,8 @@ int main(void)
 		cmocka_unit_test(test_idiom_6),
 		cmocka_unit_test(test_own_synchronisation),
 		cmocka_unit_test(test_success),
-		cmocka_unit_test(test_wandering),
-		cmocka_unit_test(test_cast),
+		cmocka_unit_test(test_random_steps),
+		cmocka_unit_test(test_named_visits),
 		cmocka_unit_test(test_calls),
 	};
 

@@ -1,13 +1,13 @@
 /*
- * The systematic search: counts worked out by hand, and the set of traces of
- * random programs against the slow obvious enumeration.
+ * The systematic search: compares numbers of runs with hand calculations, and the traces of random
+ * programs with a full enumeration.
  */
 #include "sched_sim.h"
 #include "sched/chess.h"
 #include "reference/interleavings.h"
 
 struct counts {
-	unsigned runs;		/* not found redundant */
+	unsigned runs;		/* number of runs that were not redundant */
 	unsigned all;
 	unsigned stuck;
 	struct sim_set traces;
@@ -29,7 +29,8 @@ static void explore(const struct sim_program *p, uint32_t depth, struct counts *
 		redundant = status.redundant;
 		more = sim_next(&search, p, &r);
 		chess_status(search.state, &status);
-		if (status.redundant == redundant)	/* else how it ends is chance */
+		/* The end of a redundant run is arbitrary. */
+		if (status.redundant == redundant)
 			set_add(&n->traces, r.trace);
 		n->stuck += r.stuck;
 		n->all++;
@@ -100,7 +101,7 @@ static void test_dependent_steps_need_all_orders(void **state)
 	check_unbounded(&p, 24);
 }
 
-/* One writes once, the other reads k times: the write is before, between or after: k + 1. */
+/* One thread writes once, the other reads k times: the write has k + 1 places. */
 static void test_a_write_among_reads(void **state)
 {
 	struct sim_program p;
@@ -115,7 +116,7 @@ static void test_a_write_among_reads(void **state)
 	}
 }
 
-/* Critical sections of one lock exclude each other: as many orders as of single steps. */
+/* Critical sections of one lock exclude each other: they have as many orders as single steps. */
 static void test_critical_sections(void **state)
 {
 	struct sim_program p;
@@ -135,7 +136,7 @@ static void test_critical_sections(void **state)
 	}
 }
 
-/* main creates two, which write; joins them; what it does before and after is in order. */
+/* main creates two threads that write, and joins them; its other steps have no alternatives. */
 static void test_creation_and_join_order(void **state)
 {
 	struct sim_program p = { 0 };
@@ -176,8 +177,8 @@ static void test_a_deadlock_is_found(void **state)
 }
 
 /*
- * Two threads of k writes to one object. No preemption: either goes first, 2. One:
- * the first is interrupted after 1 … k - 1 of its steps: 2(k - 1) more, 2k in all.
+ * Two threads of k writes to one object. Without preemptions there are 2 runs: either thread goes
+ * first. One preemption, after 1 to k - 1 steps of the first thread, adds 2(k - 1): 2k in all.
  */
 static void test_bound(void **state)
 {
@@ -237,7 +238,7 @@ static void compare(const struct sim_program *p, uint32_t depth)
 	struct sim s;
 
 	sim_init(&s, p);
-	/* Nobody runs before the first step, so that whoever takes it preempts nobody. */
+	/* No thread runs before the first step, so that it preempts none. */
 	for (unsigned t = 0; t < p->threads; t++) {
 		struct sim next = s;
 
@@ -283,7 +284,7 @@ static void test_all_traces_within_a_bound(void **state)
 	}
 }
 
-/* One spins on a flag the other sets after three steps: every run ends. */
+/* One thread spins on a flag that the other sets after three steps: every run ends. */
 static void test_spinning_ends(void **state)
 {
 	struct sim_program p = { 0 };
@@ -333,7 +334,7 @@ static void test_long_runs_are_cut_not_lost(void **state)
 	free(state_memory);
 }
 
-/* Which waiter a signal wakes: all are tried, in every combination. */
+/* A signal's choice of a waiter: all alternatives are tried, in every combination. */
 static void test_other_choices(void **state)
 {
 	const struct strategy *chess = strategy_find("chess");

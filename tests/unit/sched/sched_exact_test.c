@@ -94,17 +94,17 @@ static void test_exact_knows_when_it_is_lost(void **state)
 		sim_add(&p, t, SCHED_OP_ACQUIRE, 10);
 		sim_add(&p, t, SCHED_OP_RELEASE, 10);
 	}
-	/* The child cannot have the lock now. */
+	/* The child cannot get the lock now. */
 	plan.turns[0] = (struct sched_turn){ .name = SCHED_MAIN, .steps = 1 };
 	plan.turns[1] = (struct sched_turn){ .name = child, .steps = 1 };
 	check_lost(&p, &plan, 1);
-	/* main has but two steps. */
+	/* main has only two steps. */
 	plan.turns[0].steps = 3;
 	check_lost(&p, &plan, 0);
-	/* Nobody has this name. */
+	/* No thread has this name. */
 	plan.turns[0] = (struct sched_turn){ .name = 4711, .steps = 1 };
 	check_lost(&p, &plan, 0);
-	/* Nobody took the time-out. */
+	/* The runtime did not take the turn of the time-out. */
 	plan.turns[0] = (struct sched_turn){ .name = SCHED_MAIN, .steps = 2 };
 	plan.turns[1] = (struct sched_turn){ .name = child, .kind = SCHED_TURN_EXPIRE };
 	check_lost(&p, &plan, 1);
@@ -122,7 +122,7 @@ static void pick_at(const struct sim_search *search, uint64_t step, uint32_t run
 		.threads = 2, .pending = pending, .name = names }, choice);
 }
 
-/* main 5 steps, its signal wakes the other, a time-out, the other 2 steps, and 1 more. */
+/* main: 5 steps, the last a signal that wakes the child; a time-out; the child: 2 steps, then 1. */
 static void test_exact_turns_of_other_kinds(void **state)
 {
 	struct plan plan = { .head = { .turns = 5 }, .turns = {
@@ -142,7 +142,7 @@ static void test_exact_turns_of_other_kinds(void **state)
 	pick_at(&search, 0, 0, &choice);
 	assert_int_equal(choice.thread, 0);
 	assert_int_equal(choice.steps, 5);
-	/* Asked early: the turn goes on, and what follows it is not due. */
+	/* A pick() in the middle of a turn: the turn goes on, and the next one is not due. */
 	assert_null(exact_due(search.state, 3));
 	assert_int_equal(exact_wants(search.state, 3), SCHED_MAIN);
 	assert_int_equal(exact_wants(search.state, 5), 0);
@@ -150,7 +150,7 @@ static void test_exact_turns_of_other_kinds(void **state)
 	assert_int_equal(choice.thread, 0);
 	assert_int_equal(choice.steps, 2);
 	assert_null(exact_due(search.state, 4));
-	/* In the last step the signal finds its turn. */
+	/* During the last step the signal finds its turn. */
 	assert_ptr_equal(exact_peek(search.state), &plan.turns[1]);
 	exact_advance(search.state);
 	assert_ptr_equal(exact_due(search.state, 5), &plan.turns[2]);

@@ -1,5 +1,5 @@
 /*
- * The strategy goal.
+ * The strategy goal: orders are enforced, counted and given up; turns are followed first.
  */
 #include "sched_plans.h"
 #include "sched/exact.h"
@@ -23,7 +23,7 @@ static unsigned when(const struct sim_result *r, uint64_t site)
 static void test_goal_forces_the_orders(void **state)
 {
 	struct plan plan = { .head = { .orders = 2 }, .orders = {
-		{ name_of(1, 5), name_of(0, 2) },	/* late in one, early in the other */
+		{ name_of(1, 5), name_of(0, 2) },	/* a late event before an early one */
 		{ name_of(0, 3), name_of(2, 0) } } };
 	struct goal_result result;
 	struct sim_program p;
@@ -49,7 +49,7 @@ static void test_goal_forces_the_orders(void **state)
 	}
 }
 
-/* The third time main is at a site, any thread at another. */
+/* Names: the third visit of main to a site, and the first visit of any thread to another. */
 static void test_goal_counts(void **state)
 {
 	struct plan plan = { .head = { .orders = 1 }, .orders = {
@@ -81,7 +81,7 @@ static void test_goal_counts(void **state)
 	}
 }
 
-/* Each waits for the other: one order has to be given up, and the run ends. */
+/* Both orders hold a thread each: one order is given up, and the run ends. */
 static void test_goal_that_cannot_be(void **state)
 {
 	struct plan plan = { .head = { .orders = 2 }, .orders = {
@@ -106,7 +106,7 @@ static void test_goal_that_cannot_be(void **state)
 	sim_close(&search);
 }
 
-/* Thread 1 spins until thread 0 has written, which is to come after what 1 does then. */
+/* Thread 1 spins until thread 0 writes, but an order wants that write after 1's next event. */
 static void test_goal_of_one_who_spins(void **state)
 {
 	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 1), name_of(0, 0) } } };
@@ -130,7 +130,7 @@ static void test_goal_of_one_who_spins(void **state)
 	sim_close(&search);
 }
 
-/* The last step of the run completes the order; nobody asks after it. */
+/* The last step of the run completes the order; no pick() follows it. */
 static void test_goal_met_at_the_end(void **state)
 {
 	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(0, 0), name_of(1, 0) } } };
@@ -149,7 +149,7 @@ static void test_goal_met_at_the_end(void **state)
 	sim_close(&search);
 }
 
-/* The run ends with the first event, before the second: kept, though not met. */
+/* The run ends after the first event, before the second: the order is kept, but not met. */
 static void test_goal_kept(void **state)
 {
 	struct plan plan = { .head = { .orders = 2 }, .orders = {
@@ -203,7 +203,7 @@ static void test_goal_continuations(void **state)
 	assert_true(mixed);
 }
 
-/* Who was held goes on as soon as it may, and nobody comes between. */
+/* A held thread goes on as soon as its order allows; no other thread's step comes before. */
 static void test_goal_goes_on_at_once(void **state)
 {
 	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 3), name_of(0, 4) } } };
@@ -221,7 +221,7 @@ static void test_goal_goes_on_at_once(void **state)
 		sim_open(&search, "goal", (struct sched_params){ .seed = seed, .plan = &plan });
 		sim_next(&search, &p, &r);
 		first = when(&r, SITE(1, 3));
-		for (unsigned i = first; i < r.steps; i++)	/* was it there before? */
+		for (unsigned i = first; i < r.steps; i++)	/* number of this visit */
 			held &= r.event[i].site != SITE(0, 3);
 		if (held) {
 			waited++;
@@ -232,7 +232,7 @@ static void test_goal_goes_on_at_once(void **state)
 	assert_in_range(waited, 20, 180);
 }
 
-/* The thread that completed the pattern has a lock that the other one needs: that comes first all the same. */
+/* GOAL_SWITCH: the other thread comes first although the last one holds a lock that it needs. */
 static void test_goal_other_side_first(void **state)
 {
 	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 0), name_of(0, 1) } } };
@@ -266,7 +266,7 @@ static void test_goal_other_side_first(void **state)
 	}
 }
 
-/* Turns, then orders. */
+/* A plan with turns and orders. */
 struct guided {
 	struct sched_plan head;
 	union {
@@ -275,7 +275,7 @@ struct guided {
 	};
 };
 
-/* The n-th time that the thread of step `at` is at its site. */
+/* The name of step `at` of a run: thread, site and n-th visit. */
 static struct sched_name name_at(const struct sim_result *r, unsigned at)
 {
 	struct sched_name name = { r->end.name[r->thread[at]], r->event[at].site, 0 };
@@ -285,7 +285,7 @@ static struct sched_name name_at(const struct sim_result *r, unsigned at)
 	return name;
 }
 
-/* A run to be changed: what came at `early` shall come after what came at `late`. */
+/* The plan that changes a run: its step `early` is to come after its step `late`. */
 static void guided_plan(struct guided *g, const struct sim_result *r, unsigned early, unsigned late)
 {
 	struct plan turns;
@@ -298,7 +298,7 @@ static void guided_plan(struct guided *g, const struct sim_result *r, unsigned e
 		(struct sched_order){ name_at(r, late), name_at(r, early) };
 }
 
-/* Two steps of different threads, or false. */
+/* Draws two steps of different threads. False: none were found. */
 static bool two_steps(const struct sim_result *r, uint64_t *rng, unsigned *early, unsigned *late)
 {
 	*early = (unsigned)rng_below(rng, r->steps);
@@ -306,7 +306,7 @@ static bool two_steps(const struct sim_result *r, uint64_t *rng, unsigned *early
 	return *early < *late && r->thread[*early] != r->thread[*late];
 }
 
-/* Goes on from the middle of a run, as from a snapshot. */
+/* A strategy that repeats a run up to a step, then continues with goal, as from a snapshot. */
 static struct {
 	const struct sim_result *before;
 	uint64_t at;
@@ -342,7 +342,10 @@ static void check_middle(const struct sim_program *p, const struct sim_result *b
 	sim_close(&goal);
 }
 
-/* Up to the event that has to wait it is the other run; from a snapshot there, the same again. */
+/*
+ * Up to the event that is held, the run equals the one that the plan's turns come from. A run from
+ * a snapshot at this point equals this run.
+ */
 static void test_goal_follows_a_run_first(void **state)
 {
 	unsigned left = 0, met = 0, tried = 0;
@@ -378,7 +381,7 @@ static void test_goal_follows_a_run_first(void **state)
 	assert_true(tried > 500 && left == tried && met > tried / 2);
 }
 
-/* A plan that cannot be followed is left; the orders hold all the same. */
+/* The run does not follow turns that are impossible, but still enforces the orders. */
 static void test_goal_loses_the_run(void **state)
 {
 	struct guided plan = { .head = { .turns = 2, .orders = 1 } };

@@ -1,5 +1,6 @@
 /*
- * The strategy greedy: what it completes, and that it exposes more than what it is made of.
+ * The strategy greedy: it completes wanted roots, and exposes more of them than pos, on which it is
+ * based.
  */
 #include "reference/iroots_of_run.h"
 #include "sched/greedy.h"
@@ -18,8 +19,8 @@ static void test_the_table_has_what_was_added(void **state)
 	struct iroot r = { 0 };
 
 	(void)state;
-	assert_int_equal(greedy_places(0), 16);
-	assert_int_equal(greedy_places(400), PLACES);
+	assert_int_equal(greedy_slots(0), 16);
+	assert_int_equal(greedy_slots(400), PLACES);
 	assert_false(greedy_has(NULL, 0, 1));
 	for (unsigned i = 0; i < 400; i++) {
 		const struct iroot_shape *s;
@@ -41,7 +42,7 @@ static void test_the_table_has_what_was_added(void **state)
 	}
 }
 
-/* Runs `from` … `to` - 1 of a strategy: adds what they expose. */
+/* Makes runs `from` to `to` - 1 of a strategy, and adds the roots that they expose to *out. */
 static void runs_of(const struct sim_program *p, const char *strategy, const struct wish *w, uint64_t from,
 		    uint64_t to, struct iroots *out)
 {
@@ -58,7 +59,7 @@ static void runs_of(const struct sim_program *p, const char *strategy, const str
 	}
 }
 
-/* In how many of 100 runs does each of them expose this root? */
+/* Counts the runs, of 100 by each of both strategies, that expose a root. */
 static void rates(const struct sim_program *p, const struct iroot *wanted, unsigned *greedy, unsigned *pos)
 {
 	static struct iroots had;
@@ -81,10 +82,10 @@ static struct iroot_event at(const struct sim_program *p, unsigned thread, unsig
 {
 	const struct sched_event *e = &p->thread[thread].event[n];
 
-	return (struct iroot_event){ e->site, match_access(e) };
+	return (struct iroot_event){ e->site, iroot_access_of(e) };
 }
 
-/* The two stand before both events at once: it has to let the right one go first. */
+/* Both threads stand before their events at once: the strategy lets the right one go first. */
 static void test_who_is_about_to_touch_it_comes_second(void **state)
 {
 	struct sim_program p = { 0 };
@@ -98,14 +99,17 @@ static void test_who_is_about_to_touch_it_comes_second(void **state)
 	wanted.event[0] = at(&p, 1, 3);
 	wanted.event[1] = at(&p, 0, 0);
 	rates(&p, &wanted, &greedy, &pos);
-	/* Whenever the writer has not gone when the other stands before its fourth read, which is half of the time. */
+	/*
+	 * Whenever the writer has not gone when the other stands before its fourth read, which is
+	 * half of the time.
+	 */
 	assert_in_range(pos, 1, 20);
 	assert_in_range(greedy, 2 * pos, 100);
 }
 
 /*
- * 4: thread 0 writes 4, thread 1 reads it and writes 12, and then again and again; the root wants the first of these to be
- * read by thread 0, which has a long way to go.
+ * Idiom 4: thread 0 writes object 4; thread 1 reads it, and writes object 12 again and again. The
+ * root wants thread 0, which has many steps to go, to read the first of these writes.
  */
 static void test_the_last_event_is_waited_for(void **state)
 {
@@ -130,7 +134,7 @@ static void test_the_last_event_is_waited_for(void **state)
 	assert_in_range(greedy, 25, 100);
 }
 
-/* On random programs: of what is rare, it exposes more than partial order sampling does. */
+/* On random programs it exposes more of the rare roots than partial order sampling does. */
 static void test_rare_roots_of_random_programs(void **state)
 {
 	static struct iroots all, early, mine, other;
@@ -143,7 +147,7 @@ static void test_rare_roots_of_random_programs(void **state)
 		struct sim_program p;
 
 		sim_random_program(&p, &rng, 2 + round % 2, 10, false);
-		/* Places of their own, 4 bytes each. */
+		/* Give each object 4 bytes of its own. */
 		for (unsigned t = 0; t < p.threads; t++)
 			for (unsigned i = 0; i < p.thread[t].length; i++)
 				if (p.thread[t].event[i].object <= 3)

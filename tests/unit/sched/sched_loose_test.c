@@ -1,5 +1,5 @@
 /*
- * The strategy that follows turns as far as they can be had.
+ * The strategy loose: follows turns where possible.
  */
 #include "sched_sim.h"
 #include "explore/bug/delta_debug.h"
@@ -17,7 +17,7 @@ static void add_turn(struct plan *plan, uint64_t name, uint64_t until)
 	plan->turns[plan->head.turns++] = (struct sched_turn){ .name = name, .steps = until };
 }
 
-/* Main creates and joins two that take four steps each. */
+/* Main creates and joins two threads that take four steps each. */
 static void two(struct sim_program *p)
 {
 	memset(p, 0, sizeof(*p));
@@ -52,22 +52,27 @@ static void test_positions(void **state)
 
 	(void)state;
 	two(&p);
-	/* Nobody is preempted. */
+	/* There are no preemptions. */
 	assert_string_equal(run(&p, &plan, &result), "001111" "2222" "00");
 	assert_int_equal(result.switches, 3);
 	assert_int_equal(result.preemptions, 0);
-	/* The second goes up to its third step when it is there, the first to its second one, … */
+	/*
+	 * The second thread runs up to its third step once it exists, the first up to its second.
+	 */
 	add_turn(&plan, two_, 3);
 	add_turn(&plan, one, 2);
 	add_turn(&plan, two_, 4);
 	assert_string_equal(run(&p, &plan, &result), "00" "222" "11" "2" "11" "00");
 	assert_int_equal(result.switches, 5);
 	assert_int_equal(result.preemptions, 2);	/* main waits at its join */
-	/* … and without its turn in the middle the other one catches up. */
+	/* If the turn of a thread is left out, the thread catches up in its next turn. */
 	plan.turns[1] = plan.turns[2];
 	plan.head.turns = 2;
 	assert_string_equal(run(&p, &plan, &result), "00" "2222" "1111" "00");
-	/* One that is there already, or never comes, is passed over, or waited for. */
+	/*
+	 * A turn whose thread is past its position is skipped; a thread that does not exist is
+	 * awaited.
+	 */
 	plan.head.turns = 0;
 	add_turn(&plan, SCHED_MAIN, 1);
 	add_turn(&plan, one, 2);
@@ -79,7 +84,7 @@ static void test_positions(void **state)
 	assert_string_equal(run(&p, &plan, &result), "0110" "11" "2222" "00");
 }
 
-/* What a run did, as positions, gives that run again. */
+/* The turns of a run, as positions, give that run again. */
 static void test_same_run(void **state)
 {
 	struct sim_program p;
@@ -109,7 +114,7 @@ static void test_same_run(void **state)
 	sim_close(&search);
 }
 
-/* Orders are watched, not enforced. */
+/* Orders are observed, not enforced. */
 static void test_orders(void **state)
 {
 	uint64_t one = sched_child_name(SCHED_MAIN, 1), two_ = sched_child_name(SCHED_MAIN, 2);
@@ -151,7 +156,7 @@ static void test_wake(void **state)
 	s->begin(l, &(struct sched_run){ 0 });
 	assert_int_equal(s->wake(l, names, 2), 0);	/* 30 does not wait here */
 	assert_int_equal(s->wake(l, names, 3), 2);
-	assert_int_equal(s->wake(l, names, 3), 0);	/* that was the plan's last word */
+	assert_int_equal(s->wake(l, names, 3), 0);	/* the plan has no further turn */
 	free(l);
 }
 

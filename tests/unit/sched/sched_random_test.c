@@ -1,6 +1,6 @@
 /*
- * The strategies that draw threads or step counts: random, round robin, delay,
- * PCT-large. Seeds are fixed, so that what is measured is the same every time.
+ * Strategies that draw threads or numbers of steps (random, delay, pct-large), and round robin.
+ * Fixed seeds make all measured values reproducible.
  */
 #include "sched_sim.h"
 
@@ -106,7 +106,7 @@ static void test_round_robin(void **state)
 	sim_close(&search);
 }
 
-/* The thread that waits for the lock is passed over, and has its turn when it can. */
+/* A thread that is blocked by a lock is skipped, and has its turn when it can run. */
 static void test_round_robin_passes_over_the_blocked(void **state)
 {
 	struct sim_program p = { 0 };
@@ -127,7 +127,7 @@ static void test_round_robin_passes_over_the_blocked(void **state)
 	sim_close(&search);
 }
 
-/* A delay before every step but the first, of one step: they take turns. */
+/* A delay of one step before every step but the first: the threads alternate. */
 static void test_delay_at_every_step(void **state)
 {
 	struct sim_search search;
@@ -144,7 +144,7 @@ static void test_delay_at_every_step(void **state)
 	sim_close(&search);
 }
 
-/* Of a thread alone, delays end at once; without delays nobody is preempted. */
+/* Delays of the only thread end at once; without delays there are no preemptions. */
 static void test_delay_ends(void **state)
 {
 	struct sim_search search;
@@ -164,12 +164,12 @@ static void test_delay_ends(void **state)
 		sim_next(&search, &p, &r);
 		undisturbed += strcmp(sim_text(&r), "00000000001111111111") == 0;
 	}
-	/* The first delay is anywhere in 1 … 1999, so 9 or fewer steps have a chance of 0.5 %. */
+	/* The first delay is anywhere in 1 to 1999, so 9 or fewer steps have a chance of 0.5 %. */
 	assert_in_range(undisturbed, 96, 100);
 	sim_close(&search);
 }
 
-/* The delayed thread goes on when its time is over, not later; delays are of 1 … 19 steps. */
+/* The delayed thread goes on when its time is over, not later; delays are of 1 to 19 steps. */
 static void test_delay_is_limited(void **state)
 {
 	struct sim_search search;
@@ -194,7 +194,7 @@ static void test_delay_is_limited(void **state)
 	sim_close(&search);
 }
 
-/* Steps of thread 0 among the first 20,000, and how often threads were switched. */
+/* Counts steps of thread 0 among the first 20,000, and switches. */
 static unsigned share_of_first(const char *name, uint64_t seed, uint32_t depth, unsigned *switches)
 {
 	struct sim_search search;
@@ -221,7 +221,7 @@ static unsigned share_of_first(const char *name, uint64_t seed, uint32_t depth, 
 	return share;
 }
 
-/* With strict priorities one thread has all; with loose ones both go on. */
+/* With pct one thread takes all steps; with pct-large both make progress. */
 static void test_pct_large_starves_nobody(void **state)
 {
 	unsigned switches, uneven = 0, dropped = 0;
@@ -235,7 +235,7 @@ static void test_pct_large_starves_nobody(void **state)
 		assert_true(switches >= 5);
 		assert_in_range(share, 20, 19980);
 		uneven += share < 5000 || share > 15000;
-		/* After many drops all are at the lowest level, and equal. */
+		/* After many drops both threads are at the lowest level, and have equal shares. */
 		share = share_of_first("pct-large", seed, SCHED_MAX_DEPTH, &switches);
 		dropped += share < 5000 || share > 15000;
 	}

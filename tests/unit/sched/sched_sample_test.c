@@ -1,6 +1,6 @@
 /*
- * The strategies with a promise about chances: PCT, POS, SURW. Seeds are fixed, so
- * that what is measured is the same every time.
+ * Strategies with guaranteed probabilities: PCT, POS, SURW. Fixed seeds make all measured values
+ * reproducible.
  */
 #include "sched_sim.h"
 
@@ -8,7 +8,7 @@
 #define TOY_THREADS 3u
 #define TOY_STEPS 14u
 
-/* Three threads; the third only makes noise, as do the steps on objects of one's own. */
+/* Three threads. The third has no effect, nor have steps on a thread's own object. */
 static void toy(struct sim_program *p)
 {
 	memset(p, 0, sizeof(*p));
@@ -22,7 +22,7 @@ static void toy(struct sim_program *p)
 	}
 }
 
-/* Who wrote object 1, in order: a digit each. */
+/* Threads that wrote object 1, in order, as digits. */
 static const char *order(const struct sim_result *r)
 {
 	static char text[SIM_STEPS + 1];
@@ -35,7 +35,7 @@ static const char *order(const struct sim_result *r)
 	return text;
 }
 
-/* In how many of SEEDS runs by pct(depth) the writes begin as `wanted`. */
+/* Number of runs, of SEEDS by pct with this depth, whose writes begin as `wanted`. */
 static unsigned pct_hits(uint32_t depth, const char *wanted)
 {
 	struct sim_program p;
@@ -57,20 +57,20 @@ static unsigned pct_hits(uint32_t depth, const char *wanted)
 }
 
 /*
- * With a1 a2 a3 the writes of thread 0 and b1 b2 of thread 1: b1 < a1 is one
- * constraint, a1 < b1 < a2 are two, a1 < b1 < a2 < b2 three.
+ * Let a1, a2, a3 be the writes of thread 0, and b1, b2 those of thread 1. The order b1 < a1 has
+ * depth 1, a1 < b1 < a2 has depth 2, a1 < b1 < a2 < b2 has depth 3.
  */
 static void test_pct_keeps_its_promise(void **state)
 {
 	static const char *const bug[] = { NULL, "1", "01", "010" };
-	uint64_t promise = TOY_THREADS;	/* threads × length^(d-1) */
+	uint64_t promise = TOY_THREADS;	/* threads * length^(depth-1) */
 
 	(void)state;
 	for (uint32_t d = 1; d <= 3; d++, promise *= TOY_STEPS)
 		assert_true(pct_hits(d, bug[d]) * promise >= SEEDS);
 }
 
-/* With too small a depth the order cannot come about: the toys are as deep as they say. */
+/* With a smaller depth the order cannot come about. */
 static void test_pct_depth_matters(void **state)
 {
 	(void)state;
@@ -81,7 +81,7 @@ static void test_pct_depth_matters(void **state)
 	assert_in_range(pct_hits(1, "11000"), 4850, 5150);
 }
 
-/* A spinning thread of the highest priority does not starve the one it waits for. */
+/* A spinning thread of the highest priority does not starve the thread it waits for. */
 static void test_pct_lets_others_run_on_a_yield(void **state)
 {
 	struct sim_program p = { 0 };
@@ -101,7 +101,7 @@ static void test_pct_lets_others_run_on_a_yield(void **state)
 	}
 }
 
-/* How often each of the runs came; a run is told by its text. */
+/* Counts how often each run occurred. Runs are distinguished by sim_text(). */
 struct tally {
 	unsigned kinds;
 	unsigned count[512];
@@ -136,7 +136,7 @@ static void sample(struct tally *t, const char *name, const struct sim_program *
 
 	memset(t, 0, sizeof(*t));
 	sim_open(&search, name, params);
-	sim_next(&search, p, &r);	/* from which the counts are known */
+	sim_next(&search, p, &r);	/* this run provides the counts */
 	for (unsigned i = 0; i < runs; i++) {
 		sim_next(&search, p, &r);
 		tally_add(t, sim_text(&r));
@@ -144,7 +144,7 @@ static void sample(struct tally *t, const char *name, const struct sim_program *
 	sim_close(&search);
 }
 
-/* Of `kinds` runs that should come equally often. */
+/* The chi-squared statistic of `kinds` different runs that should be equally frequent. */
 static double chi_square(const struct tally *t, unsigned kinds, unsigned runs)
 {
 	double expected = (double)runs / kinds, sum = (kinds - t->kinds) * expected;
@@ -154,7 +154,7 @@ static double chi_square(const struct tally *t, unsigned kinds, unsigned runs)
 	return sum;
 }
 
-/* C(8,4) = 70 runs; 99.9 % of χ² with 69 degrees of freedom are below 111.1. */
+/* C(8,4) = 70 runs; 99.9 % of chi-squared with 69 degrees of freedom is below 111.1. */
 static void test_surw_is_uniform(void **state)
 {
 	struct sim_program p = { 0 };
@@ -173,7 +173,7 @@ static void test_surw_is_uniform(void **state)
 /*
  * main: a create b c; its child: d e; a third thread: f g. Once created, the child
  * is one of two chains of 2 after the chain of 2: a create {b c | d e}: 6 orders of
- * 6; f and g among them: C(8,2) = 28; 168 runs. 99.9 % of χ² with 167 are below 229.
+ * 6; f and g among them: C(8,2) = 28; 168 runs. 99.9 % of chi-squared with 167 is below 229.
  */
 static void test_surw_counts_the_unborn(void **state)
 {
@@ -191,7 +191,7 @@ static void test_surw_counts_the_unborn(void **state)
 	assert_true(chi_square(&t, 168, 16800) < 229);
 }
 
-/* All race: the priorities are drawn anew before every step, as in a plain random walk. */
+/* All events depend on each other: pos redraws before every step, like a random walk. */
 static void test_pos_draws_anew_after_a_race(void **state)
 {
 	struct sim_program p = { 0 };

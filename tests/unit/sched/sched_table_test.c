@@ -1,7 +1,7 @@
 /*
- * What all strategies have in common: they are found by name, pick only who can
- * run (the simulator checks), do the same again for the same seed, let spinning
- * threads wait, and work in memory that held an earlier run.
+ * Properties of all strategies: they are found by name, choose only threads that can run (the
+ * simulator checks that), repeat a run for the same seed, let no spinning thread starve others,
+ * and work in memory that held an earlier run.
  */
 #include "sched_sim.h"
 
@@ -21,7 +21,7 @@ static void test_found_by_name(void **state)
 	assert_null(strategy_find("pctx"));
 }
 
-/* With threads created on the way, as in real programs: all by the first. */
+/* A program whose first thread creates all others, as in real programs. */
 static void created_program(struct sim_program *p, uint64_t *rng, unsigned threads)
 {
 	struct sim_thread main_thread;
@@ -81,7 +81,7 @@ static void test_same_seed_same_runs(void **state)
 	}
 }
 
-/* Two wait for a flag in a loop; every strategy comes to the end, soon. */
+/* Two threads spin on a flag: with every strategy the run ends soon. */
 static void test_spinning_threads_let_others_run(void **state)
 {
 	struct sim_program p = { 0 };
@@ -105,7 +105,7 @@ static void test_spinning_threads_let_others_run(void **state)
 	}
 }
 
-/* A run depends on seed and number alone: the fifth is the same without the first four. */
+/* A run depends on seed and number only: the fifth is the same without the first four. */
 static void test_a_run_by_its_number(void **state)
 {
 	static const char *const names[] = { "random", "roundrobin", "pct", "pct-large", "pos", "delay",

@@ -1,5 +1,5 @@
 /*
- * Which iRoots count as those of a library: they are tried after the program's own.
+ * Which iRoots count as a library's. They are tried after the program's own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,22 +16,23 @@
 static void test_library(void **state)
 {
 	struct iroot r = { .idiom = 1, .event = { { .site = PROGRAM + 1 }, { .site = PROGRAM + 2 } } };
-	struct active_target t;
+	struct expose_target t;
 	struct places p;
 
 	(void)state;
 	places_init(&p);
 	places_add_program(&p, "/proc/self/exe");
-	places_add_module(&p, "/proc/self/exe", LIBRARY);	/* the same file plays the library */
-	t = active_target_of(&r, &p);
+	/* The same file plays the library. */
+	places_add_module(&p, "/proc/self/exe", LIBRARY);
+	t = expose_target_of(&r, &p);
 	assert_false(t.library);
-	assert_int_equal(t.outcome, ACTIVE_UNTRIED);
+	assert_int_equal(t.outcome, EXPOSE_UNTRIED);
 	assert_memory_equal(&t.iroot, &r, sizeof(r));
 	/* One event there is enough; so is one in no module that is known. */
 	r.event[1].site = LIBRARY + 2;
-	assert_true(active_target_of(&r, &p).library);
+	assert_true(expose_target_of(&r, &p).library);
 	r.event[1].site = LIBRARY - 2;
-	assert_true(active_target_of(&r, &p).library);
+	assert_true(expose_target_of(&r, &p).library);
 	places_free(&p);
 }
 

@@ -13,7 +13,7 @@ static const char bank[] =
 
 struct fixture {
 	struct schedule schedule;
-	struct refit *r;
+	struct remap *r;
 	uint64_t index[4];	/* of each thread: 0.1 is 1 */
 };
 
@@ -24,33 +24,33 @@ static void begin(struct fixture *f, const char *text)
 	*f = (struct fixture){ .r = NULL };
 	if (schedule_parse(&f->schedule, text, strlen(text), "file", &err) < 0)
 		fail_msg("%s", err.text);
-	f->r = refit_new(&f->schedule);
+	f->r = remap_new(&f->schedule);
 	assert_non_null(f->r);
 }
 
 static void end(struct fixture *f)
 {
-	refit_free(f->r);
+	remap_free(f->r);
 	schedule_free(&f->schedule);
 }
 
 static void see(struct fixture *f, uint32_t thread, const char *function, unsigned line, unsigned kind,
-		const char *object, uint64_t pc, uint64_t nth, const struct refit_lock *lock)
+		const char *object, uint64_t pc, uint64_t nth, const struct remap_lock *lock)
 {
 	char name[] = "0.0";
 
 	name[2] = (char)('0' + thread);
-	refit_see(f->r, &(struct refit_seen){
+	remap_observe(f->r, &(struct remap_observed){
 		.thread = name, .id = thread + 10, .kind = (uint16_t)kind, .line = line,
 		.index = f->index[thread]++, .pc = pc, .nth = nth, .function = function, .file = "b.c",
 		.object = object, .locks = lock, .lock_count = lock != NULL,
 	});
 }
 
-/* get() and set() of the bank, each under the lock; lines and addresses are others. */
+/* get() and set() of the bank in the new build, each under the lock, at other lines and pcs. */
 static void deposit(struct fixture *f, uint32_t thread, uint64_t nth)
 {
-	struct refit_lock lock = { .nth = nth, .addr = 1, .kind = TRACE_MUTEX_LOCK, .object = "m" };
+	struct remap_lock lock = { .nth = nth, .addr = 1, .kind = TRACE_MUTEX_LOCK, .object = "m" };
 
 	lock.index = f->index[thread];
 	lock.pc = 0x100;
@@ -77,11 +77,11 @@ static void is_name(const struct sched_name *name, const char *path, uint64_t si
 	assert_int_equal(name->nth, nth);
 }
 
-static size_t seen_fits(const struct fixture *f)
+static size_t observed_mappings(const struct fixture *f)
 {
 	size_t count = 0;
 
-	while (count < f->r->fit_count && !f->r->fits[count].imagined)
+	while (count < f->r->fit_count && !f->r->mappings[count].extrapolated)
 		count++;
 	return count;
 }
@@ -96,32 +96,32 @@ static void test_shifted(void **state)
 	for (uint32_t t = 1; t <= 2; t++)
 		for (uint64_t n = 1; n <= 3; n++)
 			deposit(&f, t, n);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 2);
-	assert_int_equal(f.r->fits[0].level, REFIT_SAME);
-	lead = f.r->fits[0].lead;
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 2);
+	assert_int_equal(f.r->mappings[0].level, REMAP_SAME);
+	lead = f.r->mappings[0].lead;
 	assert_string_equal(lead_class(lead), "atomicity");
 	assert_int_equal(lead->c.pattern, PATTERN_RWW);
-	/* Who has to wait does so before the lock. */
+	/* A thread that has to wait does so before it takes the lock. */
 	is_name(&lead->order[0].first, "0.1", 0x101, 3);
 	is_name(&lead->order[0].second, "0.2", 0x200, 2);
 	is_name(&lead->order[1].first, "0.2", 0x201, 2);
 	is_name(&lead->order[1].second, "0.1", 0x200, 3);
-	/* … or at the event itself. */
-	lead = f.r->fits[1].lead;
+	/* In the second mapping it waits right before the event itself. */
+	lead = f.r->mappings[1].lead;
 	is_name(&lead->order[0].second, "0.2", 0x201, 2);
 	is_name(&lead->order[1].second, "0.1", 0x201, 3);
-	/* A second trace with the same adds nothing. */
+	/* A second trace with the same events adds no mapping. */
 	memset(f.index, 0, sizeof(f.index));
 	for (uint32_t t = 1; t <= 2; t++)
 		for (uint64_t n = 1; n <= 3; n++)
 			deposit(&f, t, n);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 2);
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 2);
 	end(&f);
 }
 
-/* Threads 0.2 and 0.3 instead of 0.1 and 0.2: each has to stay one. */
+/* Threads 0.2 and 0.3 take the places of 0.1 and 0.2: events of one thread stay in one thread. */
 static void test_renamed(void **state)
 {
 	struct fixture f;
@@ -131,11 +131,11 @@ static void test_renamed(void **state)
 	for (uint32_t t = 2; t <= 3; t++)
 		for (uint64_t n = 1; n <= 3; n++)
 			deposit(&f, t, n);
-	refit_end_trace(f.r);
-	assert_true(seen_fits(&f) >= 2);
-	assert_int_equal(f.r->fits[0].level, REFIT_RENAMED);
-	for (size_t i = 0; i < seen_fits(&f); i++) {
-		const struct sched_order *o = f.r->fits[i].lead->order;
+	remap_end_trace(f.r);
+	assert_true(observed_mappings(&f) >= 2);
+	assert_int_equal(f.r->mappings[0].level, REFIT_RENAMED);
+	for (size_t i = 0; i < observed_mappings(&f); i++) {
+		const struct sched_order *o = f.r->mappings[i].lead->order;
 
 		assert_true(o[0].first.thread == o[1].second.thread);
 		assert_true(o[0].second.thread == o[1].first.thread);
@@ -144,7 +144,7 @@ static void test_renamed(void **state)
 	end(&f);
 }
 
-/* One of two became add(): its accesses are the same elsewhere. */
+/* Thread 0.1 calls add() in place of get() and set(): the same accesses in another function. */
 static void test_moved(void **state)
 {
 	struct fixture f;
@@ -158,11 +158,11 @@ static void test_moved(void **state)
 		see(&f, 1, "add", 5, TRACE_READ, "balance", 0x301, n, NULL);
 		see(&f, 1, "add", 5, TRACE_WRITE, "balance", 0x302, n, NULL);
 	}
-	refit_end_trace(f.r);
-	assert_true(seen_fits(&f) >= 1);
-	assert_int_equal(f.r->fits[0].level, REFIT_MOVED);
+	remap_end_trace(f.r);
+	assert_true(observed_mappings(&f) >= 1);
+	assert_int_equal(f.r->mappings[0].level, REFIT_MOVED);
 	refit_missing(f.r, &text);
-	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 does it no more"));
+	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 no longer does this"));
 	buf_free(&text);
 	end(&f);
 }
@@ -175,17 +175,17 @@ static void test_gone(void **state)
 	(void)state;
 	begin(&f, bank);
 	see(&f, 1, "get", 22, TRACE_READ, "sum", 0x101, 1, NULL);
-	refit_end_trace(f.r);
+	remap_end_trace(f.r);
 	assert_int_equal(f.r->fit_count, 0);
 	refit_missing(f.r, &text);
 	assert_string_equal(buf_string(&text),
-			    "read balance in get (bank.c:22): the function does no such thing any more; "
-			    "write balance in set (bank.c:30): no such function was run in 1 run");
+			    "read balance in get (bank.c:22): the function no longer does this; "
+			    "write balance in set (bank.c:30): its function did not run in 1 recorded run");
 	buf_free(&text);
 	end(&f);
 }
 
-/* What the goals put first cannot come later in its own thread, unless other rounds are imagined. */
+/* Within a thread, program order must agree with the goals, unless iterations are extrapolated. */
 static void test_program_order(void **state)
 {
 	struct fixture f;
@@ -195,14 +195,14 @@ static void test_program_order(void **state)
 	see(&f, 1, "set", 30, TRACE_WRITE, "balance", 0x201, 3, NULL);
 	see(&f, 1, "get", 22, TRACE_READ, "balance", 0x101, 3, NULL);
 	see(&f, 2, "set", 30, TRACE_WRITE, "balance", 0x201, 2, NULL);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 0);
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 0);
 	assert_true(f.r->fit_count > 0);
-	is_name(&f.r->fits[0].lead->order[0].first, "0.1", 0x101, 3);
+	is_name(&f.r->mappings[0].lead->order[0].first, "0.1", 0x101, 3);
 	end(&f);
 }
 
-/* The n-th time counts with any object; the next one with the right object is meant. */
+/* Visits with any object count; the counterpart is the next visit with the right object. */
 static void test_objects(void **state)
 {
 	static const char text[] =
@@ -216,14 +216,14 @@ static void test_objects(void **state)
 	see(&f, 2, "move", 9, TRACE_MUTEX_TIMEDLOCK, "left", 0x10, 2, NULL);
 	see(&f, 1, "move.part.0", 9, TRACE_MUTEX_LOCK, "left", 0x11, 1, NULL);
 	see(&f, 1, "move", 9, TRACE_MUTEX_UNLOCK, "left", 0x12, 1, NULL);
-	refit_end_trace(f.r);
-	assert_int_equal(seen_fits(&f), 1);
-	is_name(&f.r->fits[0].lead->order[0].first, "0.2", 0x10, 2);
-	is_name(&f.r->fits[0].lead->order[0].second, "0.1", 0x11, 1);
+	remap_end_trace(f.r);
+	assert_int_equal(observed_mappings(&f), 1);
+	is_name(&f.r->mappings[0].lead->order[0].first, "0.2", 0x10, 2);
+	is_name(&f.r->mappings[0].lead->order[0].second, "0.1", 0x11, 1);
 	end(&f);
 }
 
-/* Another member takes the place of one only if no run uses that one, and never for two events at once. */
+/* Another member is a counterpart only if no run uses the member itself, and of one event only. */
 static void test_parts(void **state)
 {
 	static const char text[] =
@@ -242,58 +242,58 @@ static void test_parts(void **state)
 			see(&f, 1, "use", 20, TRACE_READ, "heap@h.c:5#1+8", 0x20, 1, NULL);
 		see(&f, 2, "reset", 44, TRACE_WRITE, "heap@h.c:5#1+8", 0x44, 1, NULL);
 		see(&f, 2, "reset", 45, TRACE_WRITE, "heap@h.c:5#1", 0x45, 1, NULL);
-		refit_end_trace(f.r);
-		assert_int_equal(seen_fits(&f), 1);
-		is_name(&f.r->fits[0].lead->order[0].second, "0.1", run == 0 ? 0x16 : 0x20, 1);
+		remap_end_trace(f.r);
+		assert_int_equal(observed_mappings(&f), 1);
+		is_name(&f.r->mappings[0].lead->order[0].second, "0.1", run == 0 ? 0x16 : 0x20, 1);
 	}
 	end(&f);
 }
 
-static void test_too_much(void **state)
+static void test_too_many_goals(void **state)
 {
 	struct schedule s = { 0 };
 
 	(void)state;
-	assert_null(refit_new(&s));
+	assert_null(remap_new(&s));
 	s.goal_count = CANDIDATE_EVENTS + 1;
-	assert_null(refit_new(&s));
+	assert_null(remap_new(&s));
 }
 
 static void test_same_object(void **state)
 {
 	(void)state;
-	assert_int_equal(refit_same_object("balance", "balance"), 0);
-	assert_int_equal(refit_same_object("balance", "balances"), -1);
-	assert_int_equal(refit_same_object("balance+8", "balance+8"), 0);
-	assert_int_equal(refit_same_object("balance", "balance+8"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("queue.head", "queue.head"), 0);
-	assert_int_equal(refit_same_object("queue.head", "queue.tail"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("queue+8", "queue.head"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("slots[3].len", "slots[2].len"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("queue", "queues.head"), -1);
-	assert_int_equal(refit_same_object("calls.0", "calls.1"), -1);
-	assert_int_equal(refit_same_object("freed heap@q.c:3#1+8", "heap@q.c:3#1+8"), 0);
-	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@r.c:9#1+8"), 1);
-	assert_int_equal(refit_same_object("heap@q.c:3#1+8", "heap@q.c:9#2+8"), 5);
-	assert_int_equal(refit_same_object("heap@q.c:3#1", "heap@q.c:3#1+8"), REFIT_OTHER_PART);
-	assert_int_equal(refit_same_object("heap@q.c:3#1", "mmap@q.c:3#1"), -1);
-	assert_int_equal(refit_same_object("stack of 0.1", "ended stack of 0.2"), 2);
-	assert_int_equal(refit_same_object("0x10", "0x20"), 2);
+	assert_int_equal(remap_same_object("balance", "balance"), 0);
+	assert_int_equal(remap_same_object("balance", "balances"), -1);
+	assert_int_equal(remap_same_object("balance+8", "balance+8"), 0);
+	assert_int_equal(remap_same_object("balance", "balance+8"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("queue.head", "queue.head"), 0);
+	assert_int_equal(remap_same_object("queue.head", "queue.tail"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("queue+8", "queue.head"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("slots[3].len", "slots[2].len"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("queue", "queues.head"), -1);
+	assert_int_equal(remap_same_object("calls.0", "calls.1"), -1);
+	assert_int_equal(remap_same_object("freed heap@q.c:3#1+8", "heap@q.c:3#1+8"), 0);
+	assert_int_equal(remap_same_object("heap@q.c:3#1+8", "heap@r.c:9#1+8"), 1);
+	assert_int_equal(remap_same_object("heap@q.c:3#1+8", "heap@q.c:9#2+8"), 5);
+	assert_int_equal(remap_same_object("heap@q.c:3#1", "heap@q.c:3#1+8"), REMAP_OTHER_PART);
+	assert_int_equal(remap_same_object("heap@q.c:3#1", "mmap@q.c:3#1"), -1);
+	assert_int_equal(remap_same_object("stack of 0.1", "ended stack of 0.2"), 2);
+	assert_int_equal(remap_same_object("0x10", "0x20"), 2);
 }
 
 static void test_same_kind(void **state)
 {
 	(void)state;
-	assert_true(refit_same_kind(TRACE_READ, TRACE_ATOMIC_LOAD));
-	assert_true(refit_same_kind(TRACE_READ, TRACE_ATOMIC_ADD));
-	assert_true(refit_same_kind(TRACE_ATOMIC_ADD, TRACE_WRITE));
-	assert_false(refit_same_kind(TRACE_READ, TRACE_WRITE));
-	assert_true(refit_same_kind(TRACE_MUTEX_LOCK, TRACE_SPIN_LOCK));
-	assert_false(refit_same_kind(TRACE_MUTEX_LOCK, TRACE_MUTEX_UNLOCK));
-	assert_true(refit_same_kind(TRACE_FREE, TRACE_FREE));
-	assert_false(refit_same_kind(TRACE_FREE, TRACE_MALLOC));
-	assert_true(refit_same_kind(-1, TRACE_FREE));
-	assert_false(refit_same_kind(-1, TRACE_FUNC_ENTRY));
+	assert_true(remap_same_kind(TRACE_READ, TRACE_ATOMIC_LOAD));
+	assert_true(remap_same_kind(TRACE_READ, TRACE_ATOMIC_ADD));
+	assert_true(remap_same_kind(TRACE_ATOMIC_ADD, TRACE_WRITE));
+	assert_false(remap_same_kind(TRACE_READ, TRACE_WRITE));
+	assert_true(remap_same_kind(TRACE_MUTEX_LOCK, TRACE_SPIN_LOCK));
+	assert_false(remap_same_kind(TRACE_MUTEX_LOCK, TRACE_MUTEX_UNLOCK));
+	assert_true(remap_same_kind(TRACE_FREE, TRACE_FREE));
+	assert_false(remap_same_kind(TRACE_FREE, TRACE_MALLOC));
+	assert_true(remap_same_kind(-1, TRACE_FREE));
+	assert_false(remap_same_kind(-1, TRACE_FUNC_ENTRY));
 }
 
 int main(void)
@@ -302,7 +302,7 @@ int main(void)
 		cmocka_unit_test(test_shifted), cmocka_unit_test(test_renamed),
 		cmocka_unit_test(test_moved), cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_program_order), cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_parts), cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_parts), cmocka_unit_test(test_too_many_goals),
 		cmocka_unit_test(test_same_object), cmocka_unit_test(test_same_kind),
 	};
 
