@@ -126,7 +126,7 @@ static void expect_object(const char *object, const char *wanted)
 {
 	struct buf out = { 0 };
 
-	tell_object(object, &out);
+	describe_object(object, &out);
 	assert_string_equal(buf_string(&out), wanted);
 	buf_free(&out);
 }
@@ -164,7 +164,7 @@ static void expect_locks(const char *pattern, const struct told *told, size_t co
 						 .locks = told[i].locks, .role = REPORT_CAUSE,
 						 .number = (unsigned)i + 1, .rank = (unsigned)i + 1,
 						 .at = { .file = told[i].line ? "src/a.c" : NULL, .line = told[i].line } };
-	tell_locks(&b, &out);
+	describe_locks(&b, &out);
 	assert_string_equal(buf_string(&out), wanted);
 	buf_free(&out);
 }
@@ -259,7 +259,7 @@ static void test_lost(void **state)
 		assert_false(b->bars[i].open);
 	}
 	assert_int_equal(b->interleaving_count, 2);
-	assert_int_equal(b->first_difference, 1);
+	assert_int_equal(b->first_different_turn, 1);
 	assert_true(b->has_switches && b->switches == 4);
 	assert_string_equal(b->output, "balance 20");
 	report_close(&r);
@@ -299,7 +299,7 @@ static void test_holders(void **state)
 
 		if (!b->steps[i].number)
 			continue;
-		tell_effect(b, &b->steps[i], &out);
+		describe_effect(b, &b->steps[i], &out);
 		assert_string_equal(buf_string(&out), wanted[seen++]);
 		buf_free(&out);
 	}
