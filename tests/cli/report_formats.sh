@@ -133,7 +133,7 @@ same(lost['message']['text'].splitlines(), [
     '2: Thread 0.2 writes balance in between',
     '3: Thread 0.1 writes balance with a value made from what step 1 read: what step 2 wrote is lost',
     'Thread 0 (main) fails its assertion',
-    'Every access holds m, but thread 0.1 lets go of it between bank.c:8 and bank.c:12: '
+    'Every access holds m, but thread 0.1 releases it between bank.c:8 and bank.c:12: '
     'two critical sections where one is needed.',
     'Replay it: snarl replay lost'])
 same([line(p) for p in lost['locations']], [('bank.c', 8)])
@@ -164,7 +164,7 @@ same(lost['properties'], {'id': 'B001', 'failure': 'assert', 'variable': 'balanc
 deadlock, = results('deadlock')
 same(deadlock['ruleId'], 'deadlock/lock-cycle')
 same(flows(deadlock), {
-    '0': [(1, 30, 'Thread 0 (main) starts thread 0.1', None), (2, 31, 'Thread 0 (main) starts thread 0.2', None),
+    '0': [(1, 30, 'Thread 0 (main) creates thread 0.1', None), (2, 31, 'Thread 0 (main) creates thread 0.2', None),
           (7, 32, 'Thread 0 (main) waits for a thread to end', None)],
     '0.1': [(4, 5, '2: Thread 0.1 locks left', 'essential'), (5, 6, '3: Thread 0.1 waits for right', 'essential')],
     '0.2': [(3, 5, '1: Thread 0.2 locks right', 'essential'), (6, 6, '4: Thread 0.2 waits for left', 'essential')]})

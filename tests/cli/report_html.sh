@@ -82,7 +82,7 @@ has '<tr class="first"><td>2 ← first difference</td><td>0.1</td><td>12 steps</
 has 'balance 20'
 has '21 steps, 4 switches between threads'
 has '<code>snarl replay lost/interleavings/1.txt</code>'
-has 'Ways in which it shows (2)'
+has 'Failures with this cause (2)'
 has '<code>snarl replay lost/failures/02.txt</code>'
 grep -q 'class="arrow wait"' deadlock/report.html || fail "deadlock: nobody waits"
 ! grep -q root: hostile/report.html || fail "a file elsewhere was read"

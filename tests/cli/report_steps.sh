@@ -163,5 +163,5 @@ int main(void)
 END
 hunt wake
 tells 'deadlock/lost-wake'
-tells '^  Nobody is left to wake who waits\.$'
+tells '^  No other thread can wake it: deadlock\.$'
 never 'None of them'

@@ -82,7 +82,7 @@ cp "$SNARL_ROOT/tests/cli/report/lost/bug.json" bare/
 printf 'snarl-text 1\n0 create 0.1\n0.1 nonsense\n' >bare/trace.snarl
 echo nonsense >bare/schedule.txt
 snarl report bare >bare.txt || fail "damaged parts: exit $?"
-grep -q 'Only the places named in bug.json are shown: .*trace.snarl' bare.txt || fail "no word of the trace"
+grep -q 'Only the events named in bug.json are shown: .*trace.snarl' bare.txt || fail "no word of the trace"
 grep -q 'The schedule is not shown: .*schedule.txt:1' bare.txt || fail "no word of the schedule"
 grep -q '1 reads balance' bare.txt || fail "no steps from bug.json"
 

@@ -175,25 +175,25 @@ static void expect_locks(const char *pattern, const struct told *told, size_t co
 static void test_locks(void **state)
 {
 	(void)state;
-	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 lets go of it between a.c:21 and a.c:22: "
+	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 releases it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
 		     { 0, "x", "m", 21 }, { 1, "x", "m", 23 }, { 0, "x", "m", 22 });
-	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 lets go of it between steps 1 and 3: "
+	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 releases it between steps 1 and 3: "
 		     "two critical sections where one is needed.",
 		     { 0, "x", "m", 21 }, { 1, "x", "m", 21 }, { 0, "x", "m", 21 });
 	/* One more lock is held, though not by both. */
-	EXPECT_LOCKS("RWR", "Every access holds m, but thread 0.2 lets go of it between a.c:21 and a.c:22: "
+	EXPECT_LOCKS("RWR", "Every access holds m, but thread 0.2 releases it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
 		     { 1, "x", "big, m", 21 }, { 0, "x", "m, mm", 23 }, { 1, "x", "big, m", 22 });
 	EXPECT_LOCKS("RWW", "No lock in common: thread 0.1 holds none at a.c:21, thread 0.2 holds m at a.c:23.",
 		     { 0, "x", NULL, 21 }, { 1, "x", "m", 23 }, { 0, "x", NULL, 22 });
 	EXPECT_LOCKS("RW", "No lock in common: thread 0.1 holds m at step 1, thread 0.2 holds mm at step 2.",
 		     { 0, "x", "m", 0 }, { 1, "x", "mm", 0 });
-	EXPECT_LOCKS("WW", "No lock in common: none is held at a.c:21 nor at a.c:23.",
+	EXPECT_LOCKS("WW", "No lock in common: no lock is held at a.c:21 or at a.c:23.",
 		     { 0, "x", NULL, 21 }, { 1, "x", NULL, 23 });
-	EXPECT_LOCKS("WxRyRxWy", "x is guarded by a, y by b, but nothing guards both together.",
+	EXPECT_LOCKS("WxRyRxWy", "x is protected by a, y by b, but no lock protects both.",
 		     { 0, "x", "a", 21 }, { 1, "y", "b", 22 }, { 1, "x", "a", 23 }, { 0, "y", "b", 24 });
-	EXPECT_LOCKS("WxRxRyWy", "No lock in common: none is held at a.c:23 nor at a.c:24.",
+	EXPECT_LOCKS("WxRxRyWy", "No lock in common: no lock is held at a.c:23 or at a.c:24.",
 		     { 0, "x", "a", 21 }, { 1, "x", "a", 22 }, { 1, "y", NULL, 23 }, { 0, "y", NULL, 24 });
 	EXPECT_LOCKS("lock-cycle", "Lock order: thread 0.1 takes a, then b; thread 0.2 takes b, then a.",
 		     { 1, "b", NULL, 33 }, { 0, "a", NULL, 31 }, { 0, "b", "a", 32 }, { 1, "a (a.c:3)", "b", 34 });
