@@ -174,20 +174,20 @@ static void test_blocks_against_array(void **state)
 		if (random >> 63)
 			blocks_remove(&b, low, high);
 		else
-			blocks_insert(&b, low, high)->site = round;
+			blocks_insert(&b, low, high)->place = round;
 		for (uint32_t i = low; i < high; i++)
 			owner[i] = random >> 63 ? 0 : round;
 		for (uint32_t i = 0; i < 8; i++) {
 			uint32_t at = (uint32_t)(random >> (8 + i)) % CELLS;
 			const struct block *block = blocks_find(&b, at);
 
-			assert_int_equal(block ? block->site : 0, owner[at]);
+			assert_int_equal(block ? block->place : 0, owner[at]);
 		}
 	}
 	for (uint32_t i = 0; i < CELLS; i++) {
 		const struct block *block = blocks_find(&b, i);
 
-		assert_int_equal(block ? block->site : 0, owner[i]);
+		assert_int_equal(block ? block->place : 0, owner[i]);
 	}
 	blocks_free(&b);
 }
@@ -199,9 +199,9 @@ static void test_many_blocks(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < 300000; i++)
-		blocks_insert(&b, i * 64, i * 64 + 48)->site = (uint32_t)i;
+		blocks_insert(&b, i * 64, i * 64 + 48)->place = (uint32_t)i;
 	for (uint64_t i = 0; i < 300000; i += 7) {
-		assert_int_equal(blocks_find(&b, i * 64 + 47)->site, i);
+		assert_int_equal(blocks_find(&b, i * 64 + 47)->place, i);
 		assert_null(blocks_find(&b, i * 64 + 48));
 	}
 	blocks_free(&b);
