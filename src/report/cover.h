@@ -16,8 +16,8 @@
 void cover_text(const struct cover_state *s, size_t most, struct buf *out);
 
 /*
- * Appends a page with the same tables and all untested iRoots. Relative names of sources start from
- * `folder`.
+ * Appends a page with the same tables, and up to 1000 untested and 1000 infeasible iRoots with
+ * their lines of source. Relative names of sources start from `folder`.
  */
 void cover_html(const struct cover_state *s, const char *folder, struct buf *out);
 

@@ -41,7 +41,7 @@ static const struct {
 	{ "cancel", "cancels" }, { "detach", "detaches" }, { "use", "uses" }, { "misuse", "misuses" },
 	{ "once-begin", "runs the initialiser of" }, { "once-end", "has initialised" }, { "once-pass", "finds initialised:" },
 	{ "assert", "fails its assertion" }, { "crash", "crashes" }, { "abort", "aborts" },
-	{ "wait", "waits" }, { "call", "is in a call" }, { "stand", "is" },
+	{ "wait", "waits" }, { "call", "is in a call" }, { "stand", "is here" },
 };
 
 static bool is(const char *a, const char *b)
@@ -258,7 +258,7 @@ static bool reads_old(const struct report_bug *b, const struct report_step *read
 	return false;
 }
 
-/* "which thread 0.2 has held since step 1": the holder of the lock that a step waits for. */
+/* ", which thread 0.2 has held since step 1": the holder of the lock that a step waits for. */
 static void describe_holder(const struct report_bug *b, const struct report_step *s,
 			    struct buf *out)
 {
@@ -267,7 +267,7 @@ static void describe_holder(const struct report_bug *b, const struct report_step
 
 		if (b->arrows[i].kind != REPORT_WAIT || &b->steps[b->arrows[i].from] != s)
 			continue;
-		buf_addf(out, "which thread %s has held since ", b->threads[by->thread].name);
+		buf_addf(out, ", which thread %s has held since ", b->threads[by->thread].name);
 		if (by->number)
 			buf_addf(out, "step %u", by->number);
 		else
@@ -287,7 +287,7 @@ void describe_effect(const struct report_bug *b, const struct report_step *s, st
 		return;
 	}
 	if (describe_is_two_variables(b) && is(s->op, "read")) {
-		buf_add_text(out, reads_old(b, s) ? "before its update" : "after its update");
+		buf_add_text(out, reads_old(b, s) ? " before its update" : " after its update");
 		return;
 	}
 	/*
@@ -295,7 +295,7 @@ void describe_effect(const struct report_bug *b, const struct report_step *s, st
 	 * list.
 	 */
 	if (s->number == s->rank && s->number <= ARRAY_SIZE(p->effect) && p->effect[s->number - 1])
-		buf_add_text(out, p->effect[s->number - 1]);
+		buf_addf(out, " %s", p->effect[s->number - 1]);
 }
 
 /* The number of the event that is `rank`-th in bug.json; `rank` itself if the run lacks it. */
@@ -340,21 +340,21 @@ static size_t folder_at(const struct report_bug *b, const char *text)
 }
 
 /* Does describe_effect() name the holder that the line "thread 0.2 waits at ..." is about? */
-static bool step_says_line(const struct report_bug *b, const char *line)
+static bool effect_covers_line(const struct report_bug *b, const char *line)
 {
 	for (size_t i = 0; i < b->step_count; i++) {
 		const struct report_step *s = &b->steps[i];
 		const char *name = b->threads[s->thread].name;
 		struct buf holder = { 0 };
-		bool said = false;
+		bool covered = false;
 
 		if (s->number && s->pending && strncmp(line, "thread ", 7) == 0 &&
 		    strncmp(line + 7, name, strlen(name)) == 0 && line[7 + strlen(name)] == ' ') {
 			describe_holder(b, s, &holder);
-			said = holder.size > 0;
+			covered = holder.size > 0;
 			buf_free(&holder);
 		}
-		if (said)
+		if (covered)
 			return true;
 	}
 	return false;
@@ -369,7 +369,7 @@ void describe_details(const struct report_bug *b, bool all_lines, struct buf *ou
 
 		p += 1 + strspn(p + 1, " ");
 		end = p + strcspn(p, "\n");
-		if (all_lines || !step_says_line(b, p)) {
+		if (all_lines || !effect_covers_line(b, p)) {
 			while (p < end) {
 				p += folder_at(b, p);
 				buf_add_char(out, *p++);

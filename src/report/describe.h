@@ -28,8 +28,8 @@ void describe_step(const struct report_bug *b, const struct report_step *s, stru
 void describe_site(const struct report_bug *b, const struct report_site *s, struct buf *out);
 
 /*
- * The effect of a step of the cause, to follow describe_step(): "in between", "which thread 0.2 has
- * held since step 1". May append nothing.
+ * The effect of a step of the cause, to be appended to the text of describe_step(): " in between",
+ * ", which thread 0.2 has held since step 1". May append nothing.
  */
 void describe_effect(const struct report_bug *b, const struct report_step *s, struct buf *out);
 

@@ -40,8 +40,7 @@ static void add_story_step(const struct report_bug *b, size_t i, struct buf *out
 	buf_add_text(out, "</b> ");
 	describe_step(b, s, &text);
 	describe_effect(b, s, &effect);
-	if (effect.size)
-		buf_addf(&text, " %s", buf_string(&effect));
+	buf_add_text(&text, buf_string(&effect));
 	text_of(out, &text);
 	buf_free(&effect);
 	describe_place(&s->at, &place);
@@ -270,7 +269,8 @@ static void add_turns(const struct report_bug *b, const struct report_turns *t, 
 {
 	/* A long schedule is shown around the first difference. */
 	size_t differ = b->first_different_turn;
-	size_t from = differ != REPORT_NONE && differ > TURNS_SHOWN / 2 ? differ - TURNS_SHOWN / 2 : 0;
+	size_t before = TURNS_SHOWN / 2;
+	size_t from = differ != REPORT_NONE && differ > before ? differ - before : 0;
 
 	buf_addf(out, "<table><caption class=\"dim\">%s</caption><thead><tr><th scope=\"col\">Turn</th>"
 		 "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th></tr></thead><tbody>\n", name);

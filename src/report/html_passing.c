@@ -56,7 +56,8 @@ static void add_run(const struct report_bug *b, const struct report_bug *run, co
 		 "<tbody>\n", name);
 	for (size_t i = 0; i < run->step_count; i++) {
 		uint64_t event = run->steps[i].event;
-		bool first = !parted && b->difference_event && (!event || event >= b->difference_event);
+		bool first = !parted && b->difference_event &&
+			     (!event || event >= b->difference_event);
 
 		add_row(b, run, &run->steps[i], first, out);
 		parted = parted || first;

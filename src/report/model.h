@@ -54,8 +54,8 @@ struct report_step {
 	size_t thread;		/* index in `threads` */
 	const char *op;
 	enum report_role role;
-	unsigned number;	/* of an event of the cause in the order of the run, from 1; 0: other */
-	unsigned rank;		/* of an event of the cause in the order of bug.json, from 1; 0: other */
+	unsigned number;	/* of an event of the cause, in the order of the run; 0: other */
+	unsigned rank;		/* number in the order of bug.json */
 	bool pending;		/* did not happen: the thread blocked, failed or ended before */
 	struct report_place at;
 	const char *object, *locks, *value;	/* NULL: none or unknown */

@@ -96,7 +96,8 @@ static void add_sites(struct report_bug *b, bool traced)
 			any = any || b->steps[b->step_count - 1].role == REPORT_FAILURE;
 		}
 	for (size_t i = 0; i < b->site_count; i++)
-		if (b->sites[i].thread && !b->sites[i].cause && !cause_covers_site(b, &b->sites[i])) {
+		if (b->sites[i].thread && !b->sites[i].cause &&
+		    !cause_covers_site(b, &b->sites[i])) {
 			add_site(b, &b->sites[i], traced);
 			/*
 			 * A thread that only waits for the threads of the cycle is not part of it.

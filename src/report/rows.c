@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "trace/read/kinds.h"
 
-/* Rows without a site that are kept, so that the picture fits on about two screens: */
+/* How many rows without a site are kept, so that the picture stays readable: */
 #define ROWS_BEFORE_FIRST 4u	/* before the first row with a site */
 #define ROWS_BEFORE_FEW 8u	/* before the first row with a site if the bug has at most two */
 #define ROWS_AROUND 4u		/* after each row with a site, and before each but the first */
@@ -127,7 +127,8 @@ static bool is_relevant(struct rows *rows, const struct event *ev, const struct 
 			return overlaps(rows, ev->addr, ev->size);
 		return object && is_shared(object) && ev->kind != TRACE_FENCE;
 	case TRACE_CLASS_HEAP:
-		return rows->sites_found && overlaps(rows, ev->addr, ev->kind == TRACE_MALLOC ? ev->arg : 1);
+		return rows->sites_found &&
+		       overlaps(rows, ev->addr, ev->kind == TRACE_MALLOC ? ev->arg : 1);
 	case TRACE_CLASS_THREAD:
 		if (ev->kind == TRACE_THREAD_CREATE)
 			return self && ev->arg &&
@@ -198,7 +199,8 @@ static void add_row(struct rows *rows, const struct event *ev, size_t site,
 	row = &rows->at[rows->count++];
 	*row = (struct row){ .ev = *ev, .ordinal = rows->ordinal, .event = rows->event, .site = site,
 			     .skipped = rows->skipped, .held_count = t->held_count,
-			     .released_at = released ? *released : 0, .has_object = object != NULL };
+			     .released_at = released ? *released : 0,
+			     .has_object = object != NULL };
 	rows->skipped = 0;
 	if (object)
 		row->object = *object;
@@ -239,8 +241,9 @@ static void add_event(struct rows *rows, const struct event *ev)
 	    (is_relevant(rows, ev, known ? &object : NULL) && in_program(rows, ev->pc)))
 		add_row(rows, ev, site, known ? &object : NULL);
 	else
-		rows->skipped += kind_class(ev->kind) != TRACE_CLASS_FUNC && ev->kind != TRACE_THREAD_START &&
-				ev->kind != TRACE_THREAD_EXIT;
+		rows->skipped += kind_class(ev->kind) != TRACE_CLASS_FUNC &&
+				 ev->kind != TRACE_THREAD_START &&
+				 ev->kind != TRACE_THREAD_EXIT;
 	t = thread_of(rows, ev->thread);
 	pop_lock(t, rows_releases(ev));
 	if (rows_releases(ev))

@@ -279,8 +279,7 @@ static void describe_bug(const struct report_bug *b, struct buf *out)
 			describe_step_of_thread(b, &b->steps[i], out);
 			buf_clear(&more);
 			describe_effect(b, &b->steps[i], &more);
-			if (more.size)
-				buf_addf(out, " %s", buf_string(&more));
+			buf_add_text(out, buf_string(&more));
 		}
 	buf_clear(&more);
 	describe_outcome(b, &more);

@@ -277,7 +277,7 @@ static void effects(struct screen *s)
 		describe_thread(s->bug, step->thread, &text);
 		buf_add_char(&text, ' ');
 		describe_step(s->bug, step, &text);
-		buf_addf(&text, " %s", buf_string(&effect));
+		buf_add_text(&text, buf_string(&effect));
 		wrap(s, buf_string(&text), 2);
 		buf_clear(&text);
 		buf_clear(&effect);

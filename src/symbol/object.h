@@ -3,8 +3,8 @@
  * mapping or a stack.
  *
  * The caller passes all events of a trace in order: blocks appear and disappear with malloc and
- * free, stacks with threads. Memory that was freed keeps its description, marked `gone`, until it
- * is reused.
+ * free, stacks with threads. Freed blocks and the stacks of ended threads keep their description,
+ * marked `gone`, until the memory is reused. Unmapped memory has no description.
  */
 #ifndef SYMBOL_OBJECT_H
 #define SYMBOL_OBJECT_H
@@ -41,7 +41,7 @@ struct object {
 	uint32_t thread_order;	/* rank among those of its thread: the same in every run */
 	uint32_t thread;	/* heap, mapping: allocated it; stack: owns it */
 	const char *thread_name;
-	bool gone;		/* it was freed or unmapped, or its thread has ended */
+	bool gone;		/* heap: it was freed; stack: its thread has ended */
 };
 
 struct objects;

@@ -46,7 +46,7 @@ jq -e '.diff.newly_exposed > 0 and .diff.not_exposed_any_more == 0 and
 	.diff.before.exposed + .diff.newly_exposed == .all.exposed' diff.json >/dev/null ||
 	{ jq .diff diff.json; fail "diff with a database"; }
 snarl cover --diff all.json one.db >diff || fail "diff the other way"
-grep -q 'Not exposed any more:' diff || { cat diff; fail "what was lost is not told"; }
+grep -q 'No longer exposed:' diff || { cat diff; fail "iRoots no longer exposed are not listed"; }
 
 # Limits.
 snarl cover --fail-under 0 >/dev/null || fail "--fail-under 0"

@@ -1,5 +1,5 @@
 /*
- * What addresses are, as a trace goes by.
+ * Objects at addresses while a trace is read, and the tree of blocks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static struct reader *open_text(const char *text)
 	return r;
 }
 
-/* Goes through the whole trace; the description of each event's object, "-" for none. */
+/* Reads the whole trace. Returns the description of each event's object, "-" for none. */
 static void describe_all(const char *text, const char *const *expected)
 {
 	struct reader *r = open_text(text);
@@ -73,12 +73,12 @@ static void test_heap(void **state)
 		     "0 malloc 0x6000 1 @0x200\n"
 		     "0 write 0x5008:8\n"
 		     "0 read 0x505f:1\n"
-		     "0 read 0x5060:1\n"	/* just behind it */
+		     "0 read 0x5060:1\n"	/* just after the block */
 		     "0 free 0x5000\n"
 		     "0 read 0x5010:1\n"	/* after free */
 		     "0 malloc 0x5000 20 @0x100\n"
 		     "0 read 0x5010:1\n"
-		     "0 read 0x5020:1\n",	/* the old block's tail */
+		     "0 read 0x5020:1\n",	/* the rest of the old block */
 		     expected);
 }
 
@@ -154,7 +154,7 @@ static void test_fields(void **state)
 
 #define CELLS 4096u
 
-/* Random inserts and removals against an array that says who owns each cell. */
+/* Random inserts and removals, compared with an array that has the owner of each cell. */
 static void test_blocks_against_array(void **state)
 {
 	static uint32_t owner[CELLS];
@@ -192,7 +192,7 @@ static void test_blocks_against_array(void **state)
 	blocks_free(&b);
 }
 
-/* Ascending addresses, the worst order for a tree without balance. */
+/* Ascending addresses, the worst order for an unbalanced tree. */
 static void test_many_blocks(void **state)
 {
 	struct blocks b = { 0 };
