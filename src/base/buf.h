@@ -12,7 +12,7 @@ struct buf {
 	size_t size, capacity;
 };
 
-/* Leaves an empty buffer, which may be used again. */
+/* Frees the content. The buffer is empty then and can be used again. */
 void buf_free(struct buf *b);
 
 static inline void buf_clear(struct buf *b)
@@ -35,7 +35,10 @@ void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(prin
 void buf_add_hex(struct buf *b, uint64_t value);	/* with the prefix 0x */
 void buf_add_dec(struct buf *b, uint64_t value);
 
-/* The content as a NUL-terminated string. Valid until the next change; the NUL is not part of the size. */
+/*
+ * The content as a NUL-terminated string. Valid until the next change; the NUL is not part of the
+ * size.
+ */
 const char *buf_string(struct buf *b);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * How long something takes.
+ * A monotonic clock.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
-/* Seconds since some moment of the past, never going back. May be called in signal handlers. */
+/* Returns seconds since an arbitrary start; the value never decreases. Safe in signal handlers. */
 double clock_seconds(void);
 
 #endif

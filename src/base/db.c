@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define BUSY_MS 60000
+#define BUSY_MS 60000	/* how long to wait for other processes that use the database */
 
 int db_fail(struct db *d, struct err *err)
 {
@@ -72,9 +72,9 @@ static int check(struct db *d, bool create, struct err *err)
 	if (pragma(d, "PRAGMA application_id") != (int64_t)d->kind->application)
 		return err_set(err, "%s is not a snarl %s", d->path, d->kind->what);
 	if (version != d->kind->version)
-		return err_set(err, "%s is of version %lld, this snarl knows %d: %s", d->path,
+		return err_set(err, "%s has version %lld, this snarl reads version %d: %s", d->path,
 			       (long long)version, d->kind->version,
-			       version < d->kind->version ? "remove it, it has to be made anew" : "use a newer one");
+			       version < d->kind->version ? "remove it: snarl will create it again" : "use a newer snarl");
 	return 0;
 }
 

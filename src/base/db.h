@@ -48,7 +48,10 @@ void db_rollback(struct db *d);
 void db_bind(struct db *d, unsigned statement, int first, unsigned count, const int64_t *numbers);
 void db_bind_text(struct db *d, unsigned statement, int at, const char *text);
 
-/* Executes a statement; `out` gets the first `columns` columns of the first row, or zeros if there is no row. */
+/*
+ * Executes a statement; `out` gets the first `columns` columns of the first row, or zeros if there
+ * is no row.
+ */
 int db_run(struct db *d, unsigned statement, int64_t *out, unsigned columns, struct err *err);
 
 /* Steps a SELECT. Returns 1 for a row, 0 at the end, -1 on error. */
@@ -59,7 +62,10 @@ const char *db_text(struct db *d, unsigned statement, int column);	/* "" for NUL
 /* Sets *err to SQLite's message and returns -1. */
 int db_fail(struct db *d, struct err *err);
 
-/* Attaches the database at `path`, of the same kind, as `other` and executes `sql` in one transaction. */
+/*
+ * Attaches the database at `path`, of the same kind, as `other` and executes `sql` in one
+ * transaction.
+ */
 int db_merge(struct db *d, const char *path, const char *sql, struct err *err);
 
 /* Executes several SQL statements whose results are not needed. */

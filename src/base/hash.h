@@ -1,7 +1,7 @@
 /*
- * Hashes. hash_bytes() is kept in files: its values must stay as they are.
+ * Hash functions. Files contain values of hash_bytes(), so they must never change.
  *
- * The runtime and sched/ may not include this file: theirs are in abi/mix.h.
+ * The runtime and sched/ may not include this file; they use abi/mix.h.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HASH_START 0xcbf29ce484222325ull	/* a hash of bytes begins with it */
+#define HASH_START 0xcbf29ce484222325ull	/* initial value for hash_bytes() */
 
-/* FNV-1a, 64 bits: goes on with `hash` over `size` bytes. */
+/* FNV-1a, 64 bits: continues `hash` with `size` bytes. */
 static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 {
 	const uint8_t *p = data;
@@ -21,20 +21,26 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 	return hash;
 }
 
-/* Fibonacci hashing (Knuth, TAOCP 3, 6.4): the upper bits are well mixed, and are those to take. */
+/*
+ * Fibonacci hashing (Knuth, TAOCP 3, 6.4). Use the upper bits: only they depend on all bits of
+ * `key`.
+ */
 static inline uint64_t hash_spread(uint64_t key)
 {
 	return key * 0x9e3779b97f4a7c15ull;
 }
 
-/* The hash of what `hash` stands for, followed by `value`. All bits are good. */
+/* Continues `hash` with a number. All bits of the result are well mixed. */
 static inline uint64_t hash_add(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * 0xd6e8feb86659fd93ull;
 	return hash ^ hash >> 32;
 }
 
-/* Mixes the upper half into the lower one first. Different ones stay different. */
+/*
+ * Mixes the upper half into the lower one, then all bits upwards. A bijection: no two values
+ * collide.
+ */
 static inline uint64_t hash_scatter(uint64_t hash)
 {
 	return (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;

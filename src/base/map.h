@@ -26,7 +26,9 @@ size_t map_count(const struct map *m);
 /* Returns NULL if the key is absent. */
 uint64_t *map_find(const struct map *m, uint64_t key);
 
-/* Returns the key's value, inserting 0 if the key is new. *added, if not NULL, says whether it was. */
+/*
+ * Returns the key's value, inserting 0 if the key is new. *added, if not NULL, says whether it was.
+ */
 uint64_t *map_put(struct map *m, uint64_t key, bool *added);
 
 /* Calls `fn` for each entry, in no particular order. */

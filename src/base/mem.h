@@ -22,7 +22,10 @@ char *xasprintf(const char *format, ...)
  */
 void *xgrow(void *array, size_t count, size_t *capacity, size_t size);
 
-/* Grows `array` of *count elements of `size` bytes so that array[index] exists; new elements are zeroed. */
+/*
+ * Grows `array` of *count elements of `size` bytes so that array[index] exists; new elements are
+ * zeroed.
+ */
 void *xreach(void *array, size_t index, size_t *count, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Large arrays begin where a huge page can: what is touched at random then costs fewer
- * faults and fewer misses of the address translation. Growing keeps it so.
+ * Large arrays are aligned to huge pages, also after growing: random accesses then cause fewer page
+ * faults and TLB misses.
  */
 #include "base/page_array.h"
 
@@ -38,7 +38,7 @@ static void *map_huge(size_t size)
 	void *p = map_aligned(size, PROT_READ | PROT_WRITE);
 
 	if (p != MAP_FAILED)
-		madvise(p, size, MADV_HUGEPAGE);	/* without, it is slower */
+		madvise(p, size, MADV_HUGEPAGE);	/* only an optimisation: may fail */
 	return p;
 }
 
@@ -65,7 +65,7 @@ void *pages_grow(void *old, size_t from, size_t to)
 	void *p = grow(old, from, to);
 
 	if (p == MAP_FAILED)
-		return xmalloc(SIZE_MAX / 2);	/* says it */
+		return xmalloc(SIZE_MAX / 2);	/* fails: prints the message and aborts */
 	return p;
 }
 
@@ -81,14 +81,14 @@ void pages_open(void *p, size_t from, size_t to)
 	uint8_t *at = (uint8_t *)p + from;
 
 	if (mprotect(at, to - from, PROT_READ | PROT_WRITE) < 0)
-		xmalloc(SIZE_MAX / 2);	/* says it */
+		xmalloc(SIZE_MAX / 2);	/* fails: prints the message and aborts */
 	if (from % HUGE_PAGE == 0 && to - from >= HUGE_PAGE)
 		madvise(at, to - from, MADV_HUGEPAGE);
 }
 
 void pages_soon(void *p, size_t from, size_t to)
 {
-	/* Where the kernel cannot, they come one by one. */
+	/* Only an optimisation: may fail. Beyond 2 MiB the array has huge pages. */
 	if (to <= HUGE_PAGE)
 		madvise((uint8_t *)p + from, to - from, MADV_POPULATE_WRITE);
 }

@@ -1,27 +1,28 @@
 /*
- * Arrays that grow to many gigabytes at most: they begin with a page, so that elements of 64
- * bytes are cache lines, are zero, and move without being copied. From 2 MiB on they are made of
- * huge pages where there are such.
+ * Zeroed arrays of up to many gigabytes, mapped directly. They grow by mremap(), which moves pages
+ * without copying. They begin at a page, so that elements of 64 bytes are cache lines. From 2 MiB
+ * on they use huge pages where the kernel has them. If memory runs out, the tool prints one line
+ * and aborts.
  */
 #ifndef BASE_PAGE_ARRAY_H
 #define BASE_PAGE_ARRAY_H
 
 #include <stddef.h>
 
-/* From `from` bytes (0: there is none yet) to `to`. Out of memory ends the tool with one line. */
+/* Grows an array of `from` bytes (0: a new one) to `to` bytes, and returns its address. */
 void *pages_grow(void *old, size_t from, size_t to);
 void pages_free(void *p, size_t size);
 
 /*
- * Arrays that stay where they are: addresses for `size` bytes, a multiple of 2 MiB, and no memory
- * yet. What is opened, from `from` on to `to`, is as above; whole pages.
+ * Arrays that never move: pages_reserve() returns an address range of `size` bytes, a multiple of
+ * 2 MiB, without memory. pages_open() makes the bytes from `from` to `to`, whole pages, usable.
  */
 void *pages_reserve(size_t size);
 void pages_open(void *p, size_t from, size_t to);
 
 /*
- * What was grown or opened from `from` on to `to` will be used soon, most of it: small pages are made
- * at once, for a fraction of what the first use of each costs.
+ * Announces that most bytes from `from` to `to` will be used soon. Allocates their small pages at
+ * once, which costs a fraction of the page faults that it avoids.
  */
 void pages_soon(void *p, size_t from, size_t to);
 

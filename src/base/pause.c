@@ -23,7 +23,10 @@ void pause_leave(struct pause *p)
 
 void pause_check(struct pause *p)
 {
-	/* Pairs with the store in pause_begin(). A stale value only delays the pause to the next check. */
+	/*
+	 * Pairs with the store in pause_begin(). A stale value only delays the pause to the next
+	 * check.
+	 */
 	if (!p || !__atomic_load_n(&p->active, __ATOMIC_RELAXED))
 		return;
 	pause_leave(p);

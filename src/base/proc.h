@@ -41,7 +41,10 @@ int proc_run(char *const argv[], struct buf *out, bool both, struct err *err);
 /* Returns the folder of the running executable, to be freed, or NULL if /proc is not readable. */
 char *proc_own_folder(void);
 
-/* Removes a folder and its content without crossing into other file systems. Returns 0, or -1 with errno. */
+/*
+ * Removes a folder and its content without crossing into other file systems. Returns 0, or -1 with
+ * errno.
+ */
 int proc_remove_tree(const char *path);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Interleaving coverage for people and machines.
+ * Reports of `snarl cover`: the coverage of a program as text, HTML and JSON, and compared with an
+ * earlier state.
  */
 #ifndef REPORT_COVER_H
 #define REPORT_COVER_H
@@ -9,23 +10,29 @@
 
 #define COVER_JSON_VERSION 1
 
-/* A table by idiom and by file, how it grew, and the first `most` of what is untested. */
+/*
+ * Appends tables by idiom and by file, the growth over runs, and the first `most` untested iRoots.
+ */
 void cover_text(const struct cover_state *s, size_t most, struct buf *out);
 
-void cover_html(const struct cover_state *s, const char *folder, struct buf *out);	/* `folder`: of sources */
+/*
+ * Appends a page with the same tables, and up to 1000 untested and 1000 infeasible iRoots with
+ * their lines of source. Relative names of sources start from `folder`.
+ */
+void cover_html(const struct cover_state *s, const char *folder, struct buf *out);
 
-/* One object; with `diff`, also what became of the iRoots of that earlier state. */
+/* Appends a JSON object; if `diff` is not NULL, also the comparison with that earlier state. */
 void cover_json(const struct cover_state *s, const struct cover_state *diff, struct buf *out);
 
-/* A database, or what cover_json() wrote; `program` as for cover_state_load(). */
+/* Reads a database or the output of cover_json(). `program` as for cover_state_load(). */
 int cover_read(struct cover_state *s, const char *path, const char *program, struct err *err);
 
-/* What became of an earlier state. */
+/* Two states compared: numbers of iRoots. */
 struct cover_diff {
-	uint64_t exposed;	/* were not, or were not known */
-	uint64_t known;		/* were not, and are not exposed */
-	uint64_t lost;		/* were exposed, and are not any more */
-	uint64_t gone;		/* were known, and are not any more: their code has changed */
+	uint64_t exposed;	/* exposed now, before not exposed or unknown */
+	uint64_t untested;	/* unknown before, not exposed now */
+	uint64_t lost;		/* exposed before, known but not exposed now */
+	uint64_t gone;		/* known before, unknown now because their code has changed */
 };
 
 void cover_diff(const struct cover_state *old, const struct cover_state *now, struct cover_diff *out);

@@ -1,5 +1,5 @@
 /*
- * The page of a program's coverage: tables, how it grew, and what is untested with its
+ * The page of a program's coverage: tables, growth over runs, and the untested iRoots with their
  * lines of source.
  */
 #include <stdio.h>
@@ -12,16 +12,16 @@
 #include "report/escape.h"
 #include "report/html.h"
 
-#define LIST_MOST 1000u
-#define LINE_MOST 120u
-#define WIDTH 640.0
+#define LIST_MOST 1000u	/* iRoots listed of each kind */
+#define LINE_MOST 120u	/* characters of a source line */
+#define WIDTH 640.0	/* of the growth curve, in units of its view box */
 #define HEIGHT 220.0
 #define EDGE 48.0
 
-/* Lines of sources; a file is read once. */
+/* Source files, each read once. */
 struct sources {
-	const char *folder;
-	struct strmap at;	/* file to place in `files`, plus 1 */
+	const char *folder;	/* where relative names start */
+	struct strmap at;	/* name to index in `files`, plus 1 */
 	struct buf *files;
 	size_t count, capacity;
 };
@@ -54,7 +54,7 @@ static const struct buf *source(struct sources *s, const char *file)
 	return &s->files[*at - 1];
 }
 
-/* Without blanks around it. */
+/* Appends the source line of an event without indentation; nothing if the source was not found. */
 static void add_source(struct sources *s, const struct cover_event *e, struct buf *out)
 {
 	const struct buf *text = source(s, e->file);
@@ -143,7 +143,7 @@ static void add_line(const struct cover_state *s, struct buf *out, double most, 
 	buf_add_text(out, "\"/>\n");
 }
 
-/* How many were known and exposed after each run. */
+/* Appends the curves of iRoots known and exposed after each run. */
 static void add_curve(const struct cover_state *s, struct buf *out)
 {
 	double most = 1;
@@ -152,7 +152,7 @@ static void add_curve(const struct cover_state *s, struct buf *out)
 		most = (double)s->points[i].known > most ? (double)s->points[i].known : most;
 	if (s->point_count < 2)
 		return;
-	buf_addf(out, "<section><h2>How it grew</h2>\n<svg class=\"picture\" viewBox=\"0 0 %.0f %.0f\" "
+	buf_addf(out, "<section><h2>Growth over runs</h2>\n<svg class=\"picture\" viewBox=\"0 0 %.0f %.0f\" "
 		 "width=\"%.0f\" role=\"img\" aria-label=\"iRoots known and exposed after each run\">\n",
 		 WIDTH, HEIGHT, WIDTH);
 	add_line(s, out, most, true);
@@ -194,7 +194,7 @@ static void add_items(const struct cover_state *s, struct sources *sources, enum
 	}
 	buf_add_text(out, "</tbody></table></div>\n");
 	if (left)
-		buf_addf(out, "<p class=\"dim\">… and %zu more: <code>snarl cover --json</code> has all.</p>\n", left);
+		buf_addf(out, "<p class=\"dim\">… and %zu more: <code>snarl cover --json</code> lists all.</p>\n", left);
 	buf_free(&text);
 }
 
@@ -211,7 +211,7 @@ void cover_html(const struct cover_state *s, const char *folder, struct buf *out
 	buf_add_text(out, "<header><h1>");
 	escape_html(out, buf_string(&title));
 	buf_addf(out, "</h1>\n<p class=\"meta\">%llu iRoots are known, %llu were exposed in %llu run%s. An iRoot is a "
-		 "small pattern of dependencies between two threads, at places of the program.</p></header>\n",
+		 "pattern of one or two dependencies between two threads, at sites of the program.</p></header>\n",
 		 (unsigned long long)cover_total(&s->all), (unsigned long long)s->all.at[COVER_EXPOSED],
 		 (unsigned long long)s->runs, plural(s->runs));
 	buf_free(&title);
@@ -223,7 +223,7 @@ void cover_html(const struct cover_state *s, const char *folder, struct buf *out
 		buf_add_text(out, "</section>\n");
 	}
 	if (s->all.at[COVER_INFEASIBLE]) {
-		buf_add_text(out, "<section><h2>Infeasible</h2>\n<details><summary>Tried, and never exposed</summary>\n"
+		buf_add_text(out, "<section><h2>Infeasible</h2>\n<details><summary>Tried, but never exposed</summary>\n"
 			     LIST_HEAD);
 		add_items(s, &sources, COVER_INFEASIBLE, out);
 		buf_add_text(out, "</details></section>\n");

@@ -1,3 +1,6 @@
+/*
+ * Coverage as JSON, written and read.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 
 static void set_text(json_t *to, const char *key, const char *text)
 {
-	json_t *value = json_string(text);	/* NULL if it is no UTF-8 */
+	json_t *value = json_string(text);	/* NULL if it is not UTF-8 */
 
 	json_object_set_new(to, key, value ? value : json_string("?"));
 }
@@ -120,7 +123,7 @@ void cover_json(const struct cover_state *s, const struct cover_state *diff, str
 
 		cover_diff(diff, s, &d);
 		set_number(j, "newly_exposed", d.exposed);
-		set_number(j, "new_untested", d.known);
+		set_number(j, "new_untested", d.untested);
 		set_number(j, "not_exposed_any_more", d.lost);
 		set_number(j, "gone", d.gone);
 		json_object_set_new(j, "before", figures(&diff->all));
@@ -186,7 +189,7 @@ static int parse(struct cover_state *s, const json_t *root, const char *path, st
 	const json_t *list = json_object_get(root, "events");
 
 	if (number_of(root, "version") != COVER_JSON_VERSION || !json_is_array(list))
-		return err_set(err, "%s is no coverage of snarl cover --json", path);
+		return err_set(err, "%s is not the output of snarl cover --json of this version", path);
 	s->program = xstrdup(text_of(root, "program"));
 	s->runs = number_of(root, "runs");
 	s->failed_runs = number_of(root, "failed_runs");
@@ -195,7 +198,7 @@ static int parse(struct cover_state *s, const json_t *root, const char *path, st
 	list = json_object_get(root, "iroots");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (parse_item(s, json_array_get(list, i)) < 0)
-			return err_set(err, "%s: iRoot %zu makes no sense", path, i);
+			return err_set(err, "%s: iRoot %zu is malformed", path, i);
 	cover_state_sum(s);
 	return 0;
 }

@@ -1,3 +1,6 @@
+/*
+ * Coverage as text, and the comparison of two states.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -5,13 +8,12 @@
 #include "report/cover.h"
 #include "report/escape.h"
 
-#define CURVE_ROWS 10u
-
-#define NAME_WIDTH 24u
+#define CURVE_ROWS 10u	/* rows of the growth table, spread over all runs */
+#define NAME_WIDTH 24u	/* columns */
 
 static void add_row(struct buf *out, const char *name, size_t columns, const struct cover_figures *f)
 {
-	/* Arrows and dots are several bytes each. */
+	/* printf() counts bytes, of which arrows and dots have several. */
 	int width = (int)(columns + strlen(name) - escape_width(name));
 
 	buf_addf(out, "  %-*s %8llu %9llu %11llu %7.1f %%\n", width, name,
@@ -68,7 +70,7 @@ static void add_curve(const struct cover_state *s, struct buf *out)
 				 (unsigned long long)s->points[i].known);
 }
 
-/* Items that `wanted` says, each on a line. */
+/* Appends a line for each of the first `most` iRoots that wanted() accepts. */
 static void add_items(const struct cover_state *s, size_t most, struct buf *out,
 		      bool (*wanted)(const void *ctx, const struct cover_item *item), const void *ctx)
 {
@@ -102,7 +104,7 @@ static bool is_untested(const void *ctx, const struct cover_item *item)
 
 void cover_text(const struct cover_state *s, size_t most, struct buf *out)
 {
-	buf_addf(out, "%s: %.1f %% of the iRoots that are known are exposed, in %llu run%s\n\n", s->program,
+	buf_addf(out, "%s: %.1f %% of the known iRoots are exposed, in %llu run%s\n\n", s->program,
 		 cover_percent(&s->all), (unsigned long long)s->runs, plural(s->runs));
 	add_idioms(s, out);
 	add_files(s, out);
@@ -113,9 +115,10 @@ void cover_text(const struct cover_state *s, size_t most, struct buf *out)
 	}
 }
 
+/* Two states that are compared. */
 struct comparing {
-	const struct cover_state *of;	/* whose items are asked for */
-	const struct cover_index *other;
+	const struct cover_state *of;		/* the state whose items are listed */
+	const struct cover_index *other;	/* index of the other state */
 };
 
 static bool is_new_untested(const void *ctx, const struct cover_item *item)
@@ -143,7 +146,7 @@ void cover_diff(const struct cover_state *old, const struct cover_state *now, st
 
 		out->exposed += now->items[i].verdict == COVER_EXPOSED &&
 				(!was || was->verdict != COVER_EXPOSED);
-		out->known += now->items[i].verdict != COVER_EXPOSED && !was;
+		out->untested += now->items[i].verdict != COVER_EXPOSED && !was;
 	}
 	for (size_t i = 0; i < old->count; i++) {
 		const struct cover_item *is = cover_index_find(after, old, &old->items[i]);
@@ -164,14 +167,14 @@ void cover_diff_text(const struct cover_state *old, const struct cover_state *no
 
 	cover_diff(old, now, &d);
 	buf_addf(out, "%s: %.1f %%, %.1f %% before: %llu newly exposed, %llu new and untested, "
-		 "%llu not exposed any more, %llu gone with their code\n", now->program,
+		 "%llu no longer exposed, %llu removed with their code\n", now->program,
 		 cover_percent(&now->all), cover_percent(&old->all), (unsigned long long)d.exposed,
-		 (unsigned long long)d.known, (unsigned long long)d.lost, (unsigned long long)d.gone);
+		 (unsigned long long)d.untested, (unsigned long long)d.lost, (unsigned long long)d.gone);
 	if (d.lost) {
-		buf_add_text(out, "\nNot exposed any more:\n");
+		buf_add_text(out, "\nNo longer exposed:\n");
 		add_items(old, most, out, is_lost, &lost);
 	}
-	if (d.known) {
+	if (d.untested) {
 		buf_add_text(out, "\nNew and untested:\n");
 		add_items(now, most, out, is_new_untested, &new);
 	}

@@ -1,3 +1,6 @@
+/*
+ * Titles, steps and failures in words.
+ */
 #include "report/describe.h"
 
 #include <ctype.h>
@@ -9,12 +12,12 @@ static const struct {
 	const char *failure, *title;
 } failures[] = {
 	{ "assert", "An assertion failed" }, { "signal", "The program crashed" },
-	{ "exit", "The program ended with a wrong exit status" }, { "deadlock", "Deadlock" },
-	{ "hang", "The program hangs: its threads run only in circles" },
-	{ "timeout", "The program did not come to an end" }, { "output", "The output is wrong" },
+	{ "exit", "The program ended with an unexpected exit status" }, { "deadlock", "Deadlock" },
+	{ "hang", "The program hangs: its threads run, but make no progress" },
+	{ "timeout", "The program did not end in time" }, { "output", "The output is wrong" },
 	{ "check", "The check of the result failed" }, { "uaf", "Memory was used after it was freed" },
-	{ "double-free", "Memory was freed twice" }, { "bad-free", "Something was freed that was not allocated" },
-	{ "misuse", "A lock or the like was misused" }, { "processes", "The program made a flood of processes" },
+	{ "double-free", "Memory was freed twice" }, { "bad-free", "Memory was freed that was not allocated" },
+	{ "misuse", "A lock, condition or thread was misused" }, { "processes", "The program started too many processes" },
 };
 
 static const struct {
@@ -31,14 +34,14 @@ static const struct {
 	{ "wrlock", "write-locks" }, { "trywrlock", "write-locks" }, { "timedwrlock", "write-locks" },
 	{ "rwunlock", "unlocks" }, { "spinlock", "locks" }, { "spin-trylock", "locks" },
 	{ "spin-unlock", "unlocks" }, { "cond-wait", "begins to wait on" }, { "cond-wake", "wakes up on" },
-	{ "cond-signal", "signals" }, { "cond-broadcast", "signals all on" }, { "sem-wait", "passes" },
-	{ "sem-trywait", "passes" }, { "sem-timedwait", "passes" }, { "sem-post", "posts" },
-	{ "barrier-enter", "comes to" }, { "barrier-leave", "leaves" }, { "create", "starts" },
-	{ "start", "begins" }, { "end", "ends" }, { "join", "joins" }, { "malloc", "allocates" }, { "free", "frees" },
+	{ "cond-signal", "signals" }, { "cond-broadcast", "signals all on" }, { "sem-wait", "acquires" },
+	{ "sem-trywait", "acquires" }, { "sem-timedwait", "acquires" }, { "sem-post", "posts" },
+	{ "barrier-enter", "arrives at" }, { "barrier-leave", "leaves" }, { "create", "creates" },
+	{ "start", "starts" }, { "end", "ends" }, { "join", "joins" }, { "malloc", "allocates" }, { "free", "frees" },
 	{ "cancel", "cancels" }, { "detach", "detaches" }, { "use", "uses" }, { "misuse", "misuses" },
 	{ "once-begin", "runs the initialiser of" }, { "once-end", "has initialised" }, { "once-pass", "finds initialised:" },
 	{ "assert", "fails its assertion" }, { "crash", "crashes" }, { "abort", "aborts" },
-	{ "wait", "waits" }, { "call", "is in a call" }, { "stand", "stands" },
+	{ "wait", "waits" }, { "call", "is in a call" }, { "stand", "is here" },
 };
 
 static bool is(const char *a, const char *b)
@@ -46,22 +49,22 @@ static bool is(const char *a, const char *b)
 	return a && strcmp(a, b) == 0;
 }
 
-const struct pattern_row *tell_pattern(const struct report_bug *b)
+const struct pattern_row *describe_pattern(const struct report_bug *b)
 {
 	return pattern_row(pattern_find(b->pattern));
 }
 
-bool tell_is_two(const struct report_bug *b)
+bool describe_is_two_variables(const struct report_bug *b)
 {
-	return tell_pattern(b)->two;
+	return describe_pattern(b)->two;
 }
 
-void tell_object(const char *object, struct buf *out)
+void describe_object(const char *object, struct buf *out)
 {
 	bool heap = strncmp(object, "heap@", 5) == 0, map = strncmp(object, "mmap@", 5) == 0;
 	const char *hash = heap || map ? strrchr(object, '#') : NULL, *plus, *place = strstr(object, " (");
 
-	if (!hash) {	/* "left (bank.c:15)": where it is declared is told elsewhere */
+	if (!hash) {	/* "left (bank.c:15)": a section of its own has the declaration */
 		buf_add(out, object, place ? (size_t)(place - object) : strlen(object));
 		return;
 	}
@@ -74,7 +77,7 @@ void tell_object(const char *object, struct buf *out)
 		buf_addf(out, " %s", plus);
 }
 
-/* The other variable of two. */
+/* The variable of the cause that `variable` does not name; NULL: there is none. */
 static const char *second_variable(const struct report_bug *b)
 {
 	for (size_t i = 0; i < b->site_count; i++)
@@ -90,13 +93,13 @@ static void capital(struct buf *out, size_t start)
 		out->data[start] = (uint8_t)toupper(out->data[start]);
 }
 
-/* The block allocated at q.c:31, without what is only for telling blocks apart. */
+/* "+8 of the block allocated at q.c:31" for a heap block; describe_object() for anything else. */
 static void title_object(const char *object, struct buf *out)
 {
 	struct buf name = { 0 };
 	const char *text, *plus;
 
-	tell_object(object ? object : "something", &name);
+	describe_object(object ? object : "something", &name);
 	text = buf_string(&name);
 	plus = strrchr(text, '+');
 	if (object && strncmp(object, "heap@", 5) == 0 && strncmp(text, "block ", 6) == 0)
@@ -107,7 +110,7 @@ static void title_object(const char *object, struct buf *out)
 	buf_free(&name);
 }
 
-/* Of a circle of two: who they are. */
+/* Appends a title with both threads if the bug is a lock cycle of two threads. */
 static bool pair_title(const struct report_bug *b, struct buf *out)
 {
 	const char *first = NULL, *second = NULL;
@@ -127,18 +130,18 @@ static bool pair_title(const struct report_bug *b, struct buf *out)
 	return true;
 }
 
-void tell_title(const struct report_bug *b, struct buf *out)
+void describe_title(const struct report_bug *b, struct buf *out)
 {
-	const struct pattern_row *p = tell_pattern(b);
-	const char *second = tell_is_two(b) ? second_variable(b) : NULL, *gap;
+	const struct pattern_row *p = describe_pattern(b);
+	const char *second = describe_is_two_variables(b) ? second_variable(b) : NULL, *gap;
 
 	if (pair_title(b, out))
 		return;
 	if (second) {
 		buf_add_text(out, "Two variables out of step: ");
-		tell_object(b->variable, out);
+		describe_object(b->variable, out);
 		buf_add_text(out, " and ");
-		tell_object(second, out);
+		describe_object(second, out);
 		return;
 	}
 	if (p->title) {
@@ -158,23 +161,23 @@ void tell_title(const struct report_bug *b, struct buf *out)
 	buf_addf(out, "The program failed%s%s", b->failure ? ": " : "", b->failure ? b->failure : "");
 }
 
-void tell_kind(const struct report_bug *b, struct buf *out)
+void describe_kind(const struct report_bug *b, struct buf *out)
 {
 	buf_add_text(out, b->class ? b->class : "failure");
 	if (b->pattern || b->failure)
 		buf_addf(out, "/%s", b->pattern ? b->pattern : b->failure);
 }
 
-void tell_kind_title(const struct report_bug *b, struct buf *out)
+void describe_kind_title(const struct report_bug *b, struct buf *out)
 {
-	const char *any = tell_pattern(b)->any_variable;
+	const char *any = describe_pattern(b)->any_variable;
 	struct report_bug kind = { .pattern = b->pattern, .failure = b->failure,
 				   .variable = any ? any : "shared memory" };
 
-	if (tell_is_two(b))
+	if (describe_is_two_variables(b))
 		buf_add_text(out, "Two variables out of step");
 	else
-		tell_title(&kind, out);
+		describe_title(&kind, out);
 }
 
 static bool is_address(const char *object)
@@ -197,11 +200,14 @@ static void waiting(const struct report_step *s, struct buf *out)
 		buf_add_text(out, "waits");
 	} else {
 		buf_add_text(out, "waits for ");
-		tell_object(s->object ? s->object : "a lock", out);
+		describe_object(s->object ? s->object : "a lock", out);
 	}
 }
 
-/* "reads 100 from balance": what must not be cut off where there is little room comes first. */
+/*
+ * The word between value and object, "from" in "reads 100 from balance"; NULL: the value comes
+ * last. The value comes first where it matters most, because narrow columns cut off the end.
+ */
 static const char *value_before(const struct report_step *s)
 {
 	if (is(s->op, "read") || is(s->op, "atomic-load"))
@@ -209,7 +215,7 @@ static const char *value_before(const struct report_step *s)
 	return is(s->op, "write") || is(s->op, "atomic-store") ? "to" : NULL;
 }
 
-void tell_step(const struct report_bug *b, const struct report_step *s, struct buf *out)
+void describe_step(const struct report_bug *b, const struct report_step *s, struct buf *out)
 {
 	const char *verb = s->op, *between;
 
@@ -235,12 +241,12 @@ void tell_step(const struct report_bug *b, const struct report_step *s, struct b
 	if (between)
 		buf_addf(out, " %s %s", s->value, between);
 	buf_add_char(out, ' ');
-	tell_object(s->object, out);
+	describe_object(s->object, out);
 	if (s->value && !between)
 		buf_addf(out, " = %s", s->value);
 }
 
-/* The steps of the cause, by thread: does the first read come before the write it belongs to? */
+/* Does the read come before the other thread's write of the same variable? */
 static bool reads_old(const struct report_bug *b, const struct report_step *read)
 {
 	for (size_t i = 0; i < b->step_count; i++) {
@@ -252,43 +258,47 @@ static bool reads_old(const struct report_bug *b, const struct report_step *read
 	return false;
 }
 
-/* "which thread 0.2 has held since step 1", of what a step waits for. */
-static void tell_holder(const struct report_bug *b, const struct report_step *s, struct buf *out)
+/* ", which thread 0.2 has held since step 1": the holder of the lock that a step waits for. */
+static void describe_holder(const struct report_bug *b, const struct report_step *s,
+			    struct buf *out)
 {
 	for (size_t i = 0; i < b->arrow_count; i++) {
 		const struct report_step *by = &b->steps[b->arrows[i].to];
 
 		if (b->arrows[i].kind != REPORT_WAIT || &b->steps[b->arrows[i].from] != s)
 			continue;
-		buf_addf(out, "which thread %s has held since ", b->threads[by->thread].name);
+		buf_addf(out, ", which thread %s has held since ", b->threads[by->thread].name);
 		if (by->number)
 			buf_addf(out, "step %u", by->number);
 		else
-			tell_place(&by->at, out);
+			describe_place(&by->at, out);
 		return;
 	}
 }
 
-void tell_effect(const struct report_bug *b, const struct report_step *s, struct buf *out)
+void describe_effect(const struct report_bug *b, const struct report_step *s, struct buf *out)
 {
-	const struct pattern_row *p = tell_pattern(b);
+	const struct pattern_row *p = describe_pattern(b);
 
 	if (!s->number)
 		return;
 	if (is(b->failure, "deadlock") && s->pending) {
-		tell_holder(b, s, out);
+		describe_holder(b, s, out);
 		return;
 	}
-	if (tell_is_two(b) && is(s->op, "read")) {
-		buf_add_text(out, reads_old(b, s) ? "while it is still old" : "when it is already new");
+	if (describe_is_two_variables(b) && is(s->op, "read")) {
+		buf_add_text(out, reads_old(b, s) ? " before its update" : " after its update");
 		return;
 	}
-	/* They speak of steps by the numbers they have if the run kept the order of the list. */
+	/*
+	 * These texts name steps by rank, which is right only if the run kept the order of the
+	 * list.
+	 */
 	if (s->number == s->rank && s->number <= ARRAY_SIZE(p->effect) && p->effect[s->number - 1])
-		buf_add_text(out, p->effect[s->number - 1]);
+		buf_addf(out, " %s", p->effect[s->number - 1]);
 }
 
-/* The number in the run of the n-th event of the list; n if the run does not have it. */
+/* The number of the event that is `rank`-th in bug.json; `rank` itself if the run lacks it. */
 static unsigned number_of(const struct report_bug *b, unsigned rank)
 {
 	for (size_t i = 0; i < b->step_count; i++)
@@ -297,9 +307,9 @@ static unsigned number_of(const struct report_bug *b, unsigned rank)
 	return rank;
 }
 
-void tell_hint(const struct report_bug *b, struct buf *out)
+void describe_hint(const struct report_bug *b, struct buf *out)
 {
-	const char *hint = tell_pattern(b)->hint;
+	const char *hint = describe_pattern(b)->hint;
 
 	for (const char *t = hint ? hint : ""; *t; t++)
 		if (*t == '$')
@@ -308,7 +318,7 @@ void tell_hint(const struct report_bug *b, struct buf *out)
 			buf_add_char(out, *t);
 }
 
-void tell_failure(const struct report_bug *b, struct buf *out)
+void describe_failure(const struct report_bug *b, struct buf *out)
 {
 	const char *text = b->text ? b->text : b->failure ? b->failure : "the run failed";
 	size_t start = out->size;
@@ -317,7 +327,7 @@ void tell_failure(const struct report_bug *b, struct buf *out)
 	capital(out, start);
 }
 
-/* The length of a path of the bug's sources at `text`, up to its last slash; else 0. */
+/* Length of the folder if `text` begins with the path of one of the bug's sources, else 0. */
 static size_t folder_at(const struct report_bug *b, const char *text)
 {
 	for (size_t i = 0; i < b->site_count; i++) {
@@ -329,28 +339,28 @@ static size_t folder_at(const struct report_bug *b, const char *text)
 	return 0;
 }
 
-/* "thread 0.2 waits at …": does a step say the same? */
-static bool is_told(const struct report_bug *b, const char *line)
+/* Does describe_effect() name the holder that the line "thread 0.2 waits at ..." is about? */
+static bool effect_covers_line(const struct report_bug *b, const char *line)
 {
 	for (size_t i = 0; i < b->step_count; i++) {
 		const struct report_step *s = &b->steps[i];
 		const char *name = b->threads[s->thread].name;
 		struct buf holder = { 0 };
-		bool told = false;
+		bool covered = false;
 
 		if (s->number && s->pending && strncmp(line, "thread ", 7) == 0 &&
 		    strncmp(line + 7, name, strlen(name)) == 0 && line[7 + strlen(name)] == ' ') {
-			tell_holder(b, s, &holder);
-			told = holder.size > 0;
+			describe_holder(b, s, &holder);
+			covered = holder.size > 0;
 			buf_free(&holder);
 		}
-		if (told)
+		if (covered)
 			return true;
 	}
 	return false;
 }
 
-void tell_details(const struct report_bug *b, bool alone, struct buf *out)
+void describe_details(const struct report_bug *b, bool all_lines, struct buf *out)
 {
 	const char *p = b->text ? strchr(b->text, '\n') : NULL;
 
@@ -359,7 +369,7 @@ void tell_details(const struct report_bug *b, bool alone, struct buf *out)
 
 		p += 1 + strspn(p + 1, " ");
 		end = p + strcspn(p, "\n");
-		if (alone || !is_told(b, p)) {
+		if (all_lines || !effect_covers_line(b, p)) {
 			while (p < end) {
 				p += folder_at(b, p);
 				buf_add_char(out, *p++);
@@ -371,14 +381,14 @@ void tell_details(const struct report_bug *b, bool alone, struct buf *out)
 	}
 }
 
-void tell_thread(const struct report_bug *b, size_t thread, struct buf *out)
+void describe_thread(const struct report_bug *b, size_t thread, struct buf *out)
 {
 	buf_addf(out, "Thread %s", b->threads[thread].name);
 	if (b->threads[thread].function)
 		buf_addf(out, " (%s)", b->threads[thread].function);
 }
 
-void tell_place(const struct report_place *at, struct buf *out)
+void describe_place(const struct report_place *at, struct buf *out)
 {
 	const char *slash = at->file ? strrchr(at->file, '/') : NULL;
 
@@ -389,7 +399,7 @@ void tell_place(const struct report_place *at, struct buf *out)
 		buf_addf(out, ":%u", at->line);
 }
 
-const char *tell_common_file(const struct report_bug *b)
+const char *describe_common_file(const struct report_bug *b)
 {
 	const char *file = NULL;
 
@@ -403,7 +413,7 @@ const char *tell_common_file(const struct report_bug *b)
 	return file;
 }
 
-void tell_replay(const struct report_bug *b, const char *schedule, struct buf *out)
+void describe_replay_command(const struct report_bug *b, const char *schedule, struct buf *out)
 {
 	struct buf path = { 0 };
 	const char *p;

@@ -1,6 +1,5 @@
 /*
- * What locks have to do with a bug: which one is missing, or why those that are held do
- * not help.
+ * The role of locks in a bug: which lock is missing, or why the locks that are held do not help.
  */
 #include <string.h>
 
@@ -9,6 +8,7 @@
 
 #define CAUSE_MOST 16u
 
+/* The cause of a bug, and where its description goes. */
 struct cause {
 	const struct report_bug *bug;
 	const struct report_step *at[CAUSE_MOST];	/* in the order of the run */
@@ -29,7 +29,10 @@ static bool same_object(const struct report_step *a, const struct report_step *b
 	return a->object && b->object && strcmp(a->object, b->object) == 0;
 }
 
-/* The lock at `*list` of "a, b", which goes to the next one; its size, or 0 at the end. */
+/*
+ * Sets *lock to the next name in *list ("a, b") and advances *list. Returns its length, 0 at the
+ * end.
+ */
 static size_t next_lock(const char **list, const char **lock)
 {
 	size_t size;
@@ -68,12 +71,12 @@ static void add_place(struct cause *c, const struct report_step *s)
 {
 	size_t before = c->out->size;
 
-	tell_place(&s->at, c->out);
+	describe_place(&s->at, c->out);
 	if (c->out->size == before)
 		buf_addf(c->out, "step %u", s->number);
 }
 
-/* "bank.c:22 and bank.c:30"; the steps if it is one line. */
+/* "bank.c:22 and bank.c:30", or "steps 1 and 3" if both are on one line. */
 static void add_places(struct cause *c, const struct report_step *a, const struct report_step *b)
 {
 	if (a->at.line == b->at.line && a->at.file && b->at.file && strcmp(a->at.file, b->at.file) == 0) {
@@ -92,13 +95,14 @@ static void add_holding(struct cause *c, const struct report_step *s)
 }
 
 /* "No lock in common: thread 0.1 holds log_lock at log.c:39, thread 0.2 holds none at log.c:48." */
-static void tell_pair(struct cause *c, const struct report_step *a, const struct report_step *b)
+static void describe_unlocked_pair(struct cause *c, const struct report_step *a,
+				   const struct report_step *b)
 {
 	buf_add_text(c->out, "No lock in common: ");
 	if (!a->locks && !b->locks) {
-		buf_add_text(c->out, "none is held at ");
+		buf_add_text(c->out, "no lock is held at ");
 		add_place(c, a);
-		buf_add_text(c->out, " nor at ");
+		buf_add_text(c->out, " or at ");
 		add_place(c, b);
 	} else {
 		add_holding(c, a);
@@ -108,8 +112,11 @@ static void tell_pair(struct cause *c, const struct report_step *a, const struct
 	buf_add_char(c->out, '.');
 }
 
-/* Steps of two threads without a common lock, of one object if so wanted; false if there are none. */
-static bool tell_missing(struct cause *c, bool one_object)
+/*
+ * Describes the first two steps of different threads that share no lock, if `one_object` only steps
+ * on the same object. Returns false if there are none.
+ */
+static bool describe_missing_lock(struct cause *c, bool one_object)
 {
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t k = i + 1; k < c->count; k++) {
@@ -117,13 +124,13 @@ static bool tell_missing(struct cause *c, bool one_object)
 
 			if (a->thread == b->thread || (one_object && !same_object(a, b)) || in_common(a, b))
 				continue;
-			tell_pair(c, a, b);
+			describe_unlocked_pair(c, a, b);
 			return true;
 		}
 	return false;
 }
 
-/* Did another thread have the lock between two steps? Then it was let go of. */
+/* Did another thread hold the lock between two steps of one thread? Then it was released there. */
 static bool came_between(const struct cause *c, size_t from, size_t to, const char *lock, size_t size)
 {
 	for (size_t i = from + 1; i < to; i++)
@@ -132,8 +139,8 @@ static bool came_between(const struct cause *c, size_t from, size_t to, const ch
 	return false;
 }
 
-/* A lock that a thread has at two steps, but not from one to the other. */
-static bool tell_two_sections(struct cause *c)
+/* Describes a lock that a thread holds at two steps, but not all the time between them. */
+static bool describe_two_sections(struct cause *c)
 {
 	for (size_t i = 0; i < c->count; i++)
 		for (size_t k = i + 2; k < c->count; k++) {
@@ -144,7 +151,7 @@ static bool tell_two_sections(struct cause *c)
 			while (a->thread == b->thread && (size = next_lock(&list, &lock))) {
 				if (!holds(b, lock, size) || !came_between(c, i, k, lock, size))
 					continue;
-				buf_addf(c->out, "Every access holds %.*s, but thread %s lets go of it between ",
+				buf_addf(c->out, "Every access holds %.*s, but thread %s releases it between ",
 					 (int)size, lock, c->bug->threads[a->thread].name);
 				add_places(c, a, b);
 				buf_add_text(c->out, ": two critical sections where one is needed.");
@@ -154,8 +161,8 @@ static bool tell_two_sections(struct cause *c)
 	return false;
 }
 
-/* "length is guarded by length_lock, text by text_lock, but nothing guards both together." */
-static void tell_two_locks(struct cause *c)
+/* "length is protected by length_lock, text by text_lock, but no lock protects both." */
+static void describe_two_locks(struct cause *c)
 {
 	const struct report_step *first = c->count ? c->at[0] : NULL;
 
@@ -164,16 +171,16 @@ static void tell_two_locks(struct cause *c)
 
 		if (same_object(first, s) || !first->object || !s->object || !first->locks || !s->locks)
 			continue;
-		tell_object(first->object, c->out);
-		buf_addf(c->out, " is guarded by %s, ", first->locks);
-		tell_object(s->object, c->out);
-		buf_addf(c->out, " by %s, but nothing guards both together.", s->locks);
+		describe_object(first->object, c->out);
+		buf_addf(c->out, " is protected by %s, ", first->locks);
+		describe_object(s->object, c->out);
+		buf_addf(c->out, " by %s, but no lock protects both.", s->locks);
 		return;
 	}
 }
 
 /* "Lock order: thread 0.1 takes left, then right; thread 0.2 takes right, then left." */
-static void tell_lock_order(struct cause *c)
+static void describe_lock_order(struct cause *c)
 {
 	const char *between = "Lock order: ";
 
@@ -187,7 +194,7 @@ static void tell_lock_order(struct cause *c)
 				buf_addf(c->out, "%sthread %s takes ", between, c->bug->threads[t].name);
 			else
 				buf_add_text(c->out, ", then ");
-			tell_object(c->at[i]->object, c->out);
+			describe_object(c->at[i]->object, c->out);
 			first = false;
 			between = "; ";
 		}
@@ -196,21 +203,21 @@ static void tell_lock_order(struct cause *c)
 		buf_add_char(c->out, '.');
 }
 
-void tell_locks(const struct report_bug *b, struct buf *out)
+void describe_locks(const struct report_bug *b, struct buf *out)
 {
-	const struct pattern_row *p = tell_pattern(b);
+	const struct pattern_row *p = describe_pattern(b);
 	struct cause c;
 
 	open_cause(&c, b, out);
 	if (p->outcome) {
 		buf_add_text(out, p->outcome);
 	} else if (pattern_find(b->pattern) == PATTERN_LOCK_CYCLE) {
-		tell_lock_order(&c);
+		describe_lock_order(&c);
 	} else if (p->two) {
-		if (!tell_missing(&c, true) && !tell_two_sections(&c))
-			tell_two_locks(&c);
+		if (!describe_missing_lock(&c, true) && !describe_two_sections(&c))
+			describe_two_locks(&c);
 	} else if (*p->name && (p->class == CANDIDATE_RACE || p->class == CANDIDATE_ATOMICITY)) {
-		if (!tell_missing(&c, false))
-			tell_two_sections(&c);
+		if (!describe_missing_lock(&c, false))
+			describe_two_sections(&c);
 	}
 }

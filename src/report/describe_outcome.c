@@ -1,5 +1,5 @@
 /*
- * What came of the steps, and what a run that passes does instead.
+ * The consequence of the steps, and how the nearest run that passes differs.
  */
 #include <string.h>
 
@@ -19,10 +19,10 @@ static const struct report_step *step_number(const struct report_bug *b, unsigne
 	return NULL;
 }
 
-/* "Thread 0.2 read 100 before thread 0.1 wrote 70, …", if all values are known. */
-static void tell_values(const struct report_bug *b, struct buf *out)
+/* "Thread 0.2 read 100 before thread 0.1 wrote 70, ...", if all values are known. */
+static void describe_values(const struct report_bug *b, struct buf *out)
 {
-	const char *t = tell_pattern(b)->values;
+	const char *t = describe_pattern(b)->values;
 	const struct report_step *s;
 	size_t start = out->size;
 
@@ -41,10 +41,13 @@ static void tell_values(const struct report_bug *b, struct buf *out)
 		else
 			buf_add_text(out, s->value);
 	}
-	out->data[start] = 'T';	/* they all begin with a thread */
+	out->data[start] = 'T';	/* all these texts begin with "thread" */
 }
 
-/* Is each thread that the steps tell of stuck? Whoever did not wake another one may have ended. */
+/*
+ * Is each thread of the cause blocked? In a lost wake-up, the thread that should wake may have
+ * ended.
+ */
 static bool all_wait(const struct report_bug *b)
 {
 	for (size_t i = 0; i < b->step_count; i++) {
@@ -58,46 +61,46 @@ static bool all_wait(const struct report_bug *b)
 	return true;
 }
 
-void tell_outcome(const struct report_bug *b, struct buf *out)
+void describe_outcome(const struct report_bug *b, struct buf *out)
 {
 	struct buf locks = { 0 };
 
 	if (is(b->failure, "deadlock"))
-		buf_add_text(out, all_wait(b) ? "None of them can go on." :
-						"Nobody is left to wake who waits.");
+		buf_add_text(out, all_wait(b) ? "None of these threads can proceed." :
+						"No other thread can wake it: deadlock.");
 	else if (is(b->class, "atomicity"))
-		tell_values(b, out);
-	tell_locks(b, &locks);
+		describe_values(b, out);
+	describe_locks(b, &locks);
 	if (out->size && locks.size)
 		buf_add_char(out, ' ');
 	buf_add_text(out, buf_string(&locks));
 	buf_free(&locks);
 }
 
-void tell_site(const struct report_bug *b, const struct report_site *s, struct buf *out)
+void describe_site(const struct report_bug *b, const struct report_site *s, struct buf *out)
 {
 	struct report_step step = { .op = s->op, .object = s->object, .at = s->at };
 
 	buf_addf(out, "thread %s ", s->thread ? s->thread : "?");
-	tell_step(b, &step, out);
+	describe_step(b, &step, out);
 	if (s->at.file) {
 		buf_add_text(out, " at ");
-		tell_place(&s->at, out);
+		describe_place(&s->at, out);
 	}
 }
 
-void tell_difference(const struct report_bug *b, struct buf *out)
+void describe_difference(const struct report_bug *b, struct buf *out)
 {
-	const struct report_site *here = &b->parts_failing, *there = &b->parts_passing;
+	const struct report_site *here = &b->difference_failing, *there = &b->difference_passing;
 
-	if (!b->parts_at || !there->op || !there->thread)
+	if (!b->difference_event || !there->op || !there->thread)
 		return;
 	buf_add_text(out, "The nearest run that passes is the same until ");
 	if (here->op && here->thread)
-		tell_site(b, here, out);
+		describe_site(b, here, out);
 	else
-		buf_add_text(out, "this one ends");
-	buf_add_text(out, "; in that one, ");
-	tell_site(b, there, out);
+		buf_add_text(out, "this run ends");
+	buf_add_text(out, "; in the run that passes, ");
+	describe_site(b, there, out);
 	buf_add_text(out, is(here->thread, there->thread) ? " instead." : " first.");
 }

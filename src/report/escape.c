@@ -5,7 +5,10 @@
 
 #define BAD 0xfffdu
 
-/* The next character of UTF-8 text, BAD if it is none or should not be shown. */
+/*
+ * Decodes a character and advances *p. Returns BAD for invalid UTF-8 and for characters not to be
+ * shown.
+ */
 static uint32_t next_char(const unsigned char **p)
 {
 	const unsigned char *s = *p;
@@ -17,7 +20,7 @@ static uint32_t next_char(const unsigned char **p)
 	if (more == 9)
 		return BAD;
 	for (size_t i = 1; i <= more; i++) {
-		if ((s[i] & 0xc0) != 0x80)	/* the final NUL too */
+		if ((s[i] & 0xc0) != 0x80)	/* also ends at the terminating NUL */
 			return BAD;
 		c = c << 6 | (s[i] & 0x3fu);
 	}
@@ -26,7 +29,10 @@ static uint32_t next_char(const unsigned char **p)
 	    (more == 3 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000) ||
 	    (c & 0xfffe) == 0xfffe)
 		return BAD;
-	/* Marks that turn the direction of text round would show a line as another one. */
+	/*
+	 * Marks that change the direction of text could make a line of source look like another
+	 * one.
+	 */
 	if ((c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f ||
 	    c == 0x2028 || c == 0x2029 || c == 0xfeff)
 		return BAD;
@@ -79,7 +85,7 @@ void escape_html_cut(struct buf *out, const char *text, size_t most)
 	}
 }
 
-/* East Asian wide characters and pictures; combining marks take none. */
+/* Columns of a character: 0 for combining marks, 2 for East Asian wide characters and emoji. */
 static size_t columns(uint32_t c)
 {
 	if ((c >= 0x300 && c < 0x370) || (c >= 0x1ab0 && c < 0x1b00) || (c >= 0x20d0 && c < 0x2100) ||

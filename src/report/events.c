@@ -8,9 +8,13 @@
 #include "explore/schedule/schedule.h"
 #include "trace/read/kinds.h"
 
-/* An event of a goal: the n-th of its thread at an offset in its module; nth 0: none. */
+/*
+ * An event of a goal: the nth execution of the instruction at `offset` of a module by one thread.
+ */
 struct goal {
-	uint64_t offset, nth, met;
+	uint64_t offset;
+	uint64_t nth;		/* from 1; 0: no goal */
+	uint64_t seen;		/* executions of the instruction in the trace so far */
 };
 
 static bool same_text(const char *a, const char *b)
@@ -23,7 +27,7 @@ static size_t site_count(const struct report_bug *b)
 	return b->site_count < EVENTS_MAX ? b->site_count : EVENTS_MAX;
 }
 
-/* Gives the event to the first site that may be it and has none, unless a site has it already. */
+/* Assigns the event to the first site that it fits and that has no other event yet. */
 static void add_goal(const struct report_bug *b, struct goal *goals, const struct schedule_event *e)
 {
 	for (size_t i = 0; i < site_count(b); i++) {
@@ -60,7 +64,7 @@ static bool is_goal(struct goal *g, const struct report_site *s, const struct ev
 	uint64_t offset;
 
 	return g->nth && symbols_module(symbols, ev->pc, &offset) && offset == g->offset &&
-	       ++g->met == g->nth && same_text(s->op, kind_name(ev->kind));
+	       ++g->seen == g->nth && same_text(s->op, kind_name(ev->kind));
 }
 
 int events_find(const struct report_bug *b, struct reader *r, struct symbols *symbols,
@@ -73,7 +77,7 @@ int events_find(const struct report_bug *b, struct reader *r, struct symbols *sy
 	struct event ev;
 	int got;
 
-	if (!b->identified)
+	if (!b->has_indexes)
 		read_goals(b, goals);
 	while ((got = reader_next(r, &ev, err)) > 0) {
 		if (ev.kind == TRACE_VALUE)

@@ -66,7 +66,7 @@ static int make_folder(const char *path, struct err *err)
 	return err_set(err, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
-/* The same tree elsewhere. */
+/* Writes the pages of all bugs to OUT/bugs/ID/. */
 static int write_bugs(const struct report *r, const struct report_format *f, const char *out,
 		      struct err *err)
 {
@@ -107,12 +107,12 @@ int report_write(const struct report *r, const struct report_format *f, const ch
 	return write_below(out ? out : r->path, f->all_file, &text, err);
 }
 
-int report_save_bug(const char *folder, const struct symbols *known, struct err *err)
+int report_save_bug(const char *folder, const struct symbols *loaded, struct err *err)
 {
 	static const struct report_style style = { .width = 100, .output = true };
 	struct report r;
 	struct buf text = { 0 };
-	int result = report_open(&r, folder, true, known, err);
+	int result = report_open(&r, folder, true, loaded, err);
 
 	if (result == 0) {
 		report_text.all(&r, &style, &text);

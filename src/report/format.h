@@ -1,25 +1,29 @@
 /*
- * How results can be shown. A new format is a file here and a line in formats.def.
+ * The formats of reports. A new format is a file here and a line in formats.def.
  */
 #ifndef REPORT_FORMAT_H
 #define REPORT_FORMAT_H
 
 #include "report/model.h"
 
-/* What a terminal can do; formats that are files do not look at it. */
+/* How the text format writes; other formats ignore it and accept NULL. */
 struct report_style {
 	size_t width;		/* columns */
-	bool colour, ascii;
-	bool brief;		/* text: no more than the cause, for who is told of the failure already */
-	bool output;		/* text: what the run printed, too */
+	bool colour;		/* with ANSI escape sequences */
+	bool ascii;		/* no other characters */
+	bool brief;		/* only the cause: the caller has printed the failure */
+	bool output;		/* also the output of the run */
 };
 
 struct report_format {
 	const char *name;	/* as typed after --format */
 	const char *summary;	/* one line of --help */
-	/* All that was read, as one document. */
+	/* Appends the whole report as one document. */
 	void (*all)(const struct report *r, const struct report_style *style, struct buf *out);
-	/* If it is made of pages: one per bug besides, and the names of the files. Else NULL. */
+	/*
+	 * For formats of several pages, else NULL: appends the page of a bug, with a link to the
+	 * index if `index`; file names of the index and of a bug's page.
+	 */
 	void (*bug)(const struct report_bug *b, bool index, struct buf *out);
 	const char *all_file, *bug_file;
 };
@@ -28,24 +32,26 @@ struct report_format {
 #include "report/formats.def"
 #undef FORMAT
 
-/* NULL after the last one. */
+/* All formats, terminated by NULL. */
 extern const struct report_format *const report_formats[];
 
-/* NULL if there is none of that name. */
+/* Returns the format of that name, or NULL. */
 const struct report_format *report_format_find(const char *name);
 
 /*
- * The pages of a format: that of each bug, and the index unless the report is of a single one. Below
- * `out`, or where the results are if that is NULL. Folders are made.
+ * Writes the pages of a format: one for each bug, and the index unless the report is of a single
+ * bug. They go below the folder `out`, which is created, or beside the results if `out` is NULL.
  */
 int report_write(const struct report *r, const struct report_format *f, const char *out,
 		 struct err *err);
 
-/* The whole of a file, which appears at once or not at all. */
+/* Writes a file by way of a temporary one and rename(): it appears completely or not at all. */
 int report_write_file(const char *path, const struct buf *text, struct err *err);
 
-/* For those who have just saved a bug in `folder`, or results: report.txt and HTML. */
-int report_save_bug(const char *folder, const struct symbols *known, struct err *err);
+/* Writes report.txt and report.html into the folder of a bug that was saved before. */
+int report_save_bug(const char *folder, const struct symbols *loaded, struct err *err);
+
+/* Writes index.html into a folder of results. */
 int report_save_index(const char *folder, struct err *err);
 
 #endif

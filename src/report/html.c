@@ -1,6 +1,6 @@
 /*
- * The page of a bug: what went wrong and how to see it again on the first screen, the
- * picture beside it, and below what one may want to look up.
+ * The page of a bug. The first screen has what happened, the picture and the command that replays
+ * the failure; everything else is below.
  */
 #include "report/html.h"
 
@@ -8,13 +8,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/plural.h"
 #include "report/describe.h"
 #include "report/escape.h"
 #include "report/format.h"
 #include "report/svg.h"
 
-#define TURNS_SHOWN 200u
+#define TURNS_SHOWN 200u	/* rows of a schedule */
 
+/* Appends `text` escaped, and frees it. */
 static void text_of(struct buf *out, struct buf *text)
 {
 	escape_html(out, buf_string(text));
@@ -33,16 +35,15 @@ static void add_story_step(const struct report_bug *b, size_t i, struct buf *out
 	else
 		buf_addf(out, "<span aria-label=\"failure\">✗</span></span><b class=\"t%zu\" style=\"color:var(--c)\">",
 			 report_colour(b, s->thread));
-	tell_thread(b, s->thread, &text);
+	describe_thread(b, s->thread, &text);
 	text_of(out, &text);
 	buf_add_text(out, "</b> ");
-	tell_step(b, s, &text);
-	tell_effect(b, s, &effect);
-	if (effect.size)
-		buf_addf(&text, " %s", buf_string(&effect));
+	describe_step(b, s, &text);
+	describe_effect(b, s, &effect);
+	buf_add_text(&text, buf_string(&effect));
 	text_of(out, &text);
 	buf_free(&effect);
-	tell_place(&s->at, &place);
+	describe_place(&s->at, &place);
 	if (place.size) {
 		buf_addf(out, " <a class=\"dim\" href=\"#step-%zu\">", i + 1);
 		text_of(out, &place);
@@ -62,10 +63,10 @@ static void add_failure(const struct report_bug *b, struct buf *out)
 	const char *line;
 
 	buf_add_text(out, "<div class=\"fail\" role=\"note\" aria-label=\"The failure\"><p><b>");
-	tell_failure(b, &text);
+	describe_failure(b, &text);
 	text_of(out, &text);
 	buf_add_text(out, "</b></p>\n");
-	tell_details(b, false, &details);
+	describe_details(b, false, &details);
 	for (line = buf_string(&details); *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		struct buf one = { 0 };
 
@@ -92,27 +93,27 @@ static void add_story(const struct report_bug *b, struct buf *out)
 	}
 	if (any)
 		buf_add_text(out, "</ol>\n");
-	tell_outcome(b, &text);
+	describe_outcome(b, &text);
 	html_paragraph(out, "so", &text);
 	add_failure(b, out);
-	tell_hint(b, &text);
+	describe_hint(b, &text);
 	html_paragraph(out, "hint", &text);
 	buf_add_text(out, "</section>\n");
 }
 
-/* Beside the title, or below: always on the first screen. */
-static void add_again(const struct report_bug *b, struct buf *out)
+/* The command that replays the failure, beside or below the title. */
+static void add_replay_box(const struct report_bug *b, struct buf *out)
 {
 	struct buf text = { 0 };
 
 	buf_add_text(out, "<div class=\"again\">");
-	buf_add_text(&text, "See it again");
+	buf_add_text(&text, "Replay the failure");
 	if (b->replays)
-		buf_addf(&text, ", as in %llu of %llu replays", (unsigned long long)b->good,
+		buf_addf(&text, " (%llu of %llu replays failed)", (unsigned long long)b->replays_failed,
 			 (unsigned long long)b->replays);
 	buf_add_char(&text, ':');
 	html_paragraph(out, "dim", &text);
-	tell_replay(b, NULL, &text);
+	describe_replay_command(b, NULL, &text);
 	html_command(out, buf_string(&text));
 	buf_free(&text);
 	buf_add_text(out, "</div>");
@@ -122,8 +123,8 @@ static void add_legend(const struct report_bug *b, struct buf *out)
 {
 	static const char *const arrow[] = {
 		"<li><i></i>conflicting accesses to the same memory</li>",
-		"<li><i class=\"h\"></i>lock handed over</li>",
-		"<li><i class=\"w\"></i>waits for who holds it</li>",
+		"<li><i class=\"h\"></i>lock released, then taken by another thread</li>",
+		"<li><i class=\"w\"></i>waits for the holder of the lock</li>",
 	};
 	unsigned colour = 0;
 
@@ -150,7 +151,7 @@ static void add_legend(const struct report_bug *b, struct buf *out)
 
 static void add_picture(const struct report_bug *b, struct buf *out)
 {
-	buf_add_text(out, "<section aria-labelledby=\"how\"><h2 id=\"how\">The interleaving, time downwards</h2>\n"
+	buf_add_text(out, "<section aria-labelledby=\"how\"><h2 id=\"how\">The interleaving (time runs downwards)</h2>\n"
 		     "<div class=\"scroll\" role=\"region\" aria-label=\"Picture of the interleaving\" tabindex=\"0\">\n");
 	svg_bug(b, SVG_WIDE, "w", out);
 	svg_bug(b, SVG_NARROW, "n", out);
@@ -174,7 +175,7 @@ static void add_step_row(const struct report_bug *b, size_t i, struct buf *out)
 
 	if (s->skipped)
 		buf_addf(out, "<tr><td colspan=\"5\" class=\"dim\">⋮ %llu event%s not shown</td></tr>\n",
-			 (unsigned long long)s->skipped, s->skipped == 1 ? " is" : "s are");
+			 (unsigned long long)s->skipped, plural(s->skipped));
 	buf_addf(out, "<tr id=\"step-%zu\" class=\"%s\"><td class=\"who t%zu\">", i + 1,
 		 s->role == REPORT_FAILURE ? "failure" : s->role == REPORT_CAUSE ? "cause" : "context",
 		 report_colour(b, s->thread));
@@ -183,11 +184,11 @@ static void add_step_row(const struct report_bug *b, size_t i, struct buf *out)
 	buf_addf(&text, "%s", b->threads[s->thread].name);
 	text_of(out, &text);
 	buf_add_text(out, "</td>");
-	tell_step(b, s, &text);
+	describe_step(b, s, &text);
 	cell(out, "", buf_string(&text));
 	buf_clear(&text);
 	buf_addf(&text, "%s%s", s->at.function ? s->at.function : "", s->at.function && s->at.file ? ", " : "");
-	tell_place(&s->at, &text);
+	describe_place(&s->at, &text);
 	cell(out, "", buf_string(&text));
 	buf_free(&text);
 	cell(out, "<code>", s->at.source);
@@ -200,8 +201,8 @@ static void add_steps(const struct report_bug *b, struct buf *out)
 	if (!b->step_count)
 		return;
 	buf_add_text(out, "<section aria-labelledby=\"all\"><h2 id=\"all\">Step by step</h2>\n<table class=\"steps\"><thead><tr>"
-		     "<th scope=\"col\">Thread</th><th scope=\"col\">does</th><th scope=\"col\">where</th>"
-		     "<th scope=\"col\">source</th><th scope=\"col\">holding</th></tr></thead><tbody>\n");
+		     "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th><th scope=\"col\">Place</th>"
+		     "<th scope=\"col\">Source</th><th scope=\"col\">Locks held</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < b->step_count; i++)
 		add_step_row(b, i, out);
 	buf_add_text(out, "</tbody></table></section>\n");
@@ -212,9 +213,9 @@ static void add_stack(const struct report_bug *b, const struct report_step *s, s
 	struct buf text = { 0 };
 
 	buf_addf(out, "<li><h3>%u. ", s->number);
-	tell_thread(b, s->thread, &text);
+	describe_thread(b, s->thread, &text);
 	buf_add_char(&text, ' ');
-	tell_step(b, s, &text);
+	describe_step(b, s, &text);
 	text_of(out, &text);
 	buf_add_text(out, "</h3><ol>");
 	for (size_t i = 0; i < s->stack_count; i++) {
@@ -223,7 +224,7 @@ static void add_stack(const struct report_bug *b, const struct report_step *s, s
 		buf_add_text(out, "<li>");
 		escape_html(out, at->function ? at->function : "?");
 		buf_add_text(out, " <span class=\"dim\">");
-		tell_place(at, &text);
+		describe_place(at, &text);
 		text_of(out, &text);
 		buf_add_text(out, "</span></li>");
 	}
@@ -250,12 +251,12 @@ static void add_objects(const struct report_bug *b, struct buf *out)
 {
 	if (!b->object_count)
 		return;
-	buf_add_text(out, "<section aria-labelledby=\"objects\"><h2 id=\"objects\">Memory and locks concerned</h2>\n<dl>\n");
+	buf_add_text(out, "<section aria-labelledby=\"objects\"><h2 id=\"objects\">Memory and locks involved</h2>\n<dl>\n");
 	for (size_t i = 0; i < b->object_count; i++) {
 		struct buf name = { 0 };
 
 		buf_add_text(out, "<dt>");
-		tell_object(b->objects[i].name, &name);
+		describe_object(b->objects[i].name, &name);
 		text_of(out, &name);
 		buf_add_text(out, "</dt><dd>");
 		escape_html(out, b->objects[i].text);
@@ -266,22 +267,23 @@ static void add_objects(const struct report_bug *b, struct buf *out)
 
 static void add_turns(const struct report_bug *b, const struct report_turns *t, const char *name, struct buf *out)
 {
-	/* Long ones are shown around where they part. */
-	size_t from = b->first_difference != REPORT_NONE && b->first_difference > TURNS_SHOWN / 2 ?
-		      b->first_difference - TURNS_SHOWN / 2 : 0;
+	/* A long schedule is shown around the first difference. */
+	size_t differ = b->first_different_turn;
+	size_t before = TURNS_SHOWN / 2;
+	size_t from = differ != REPORT_NONE && differ > before ? differ - before : 0;
 
 	buf_addf(out, "<table><caption class=\"dim\">%s</caption><thead><tr><th scope=\"col\">Turn</th>"
-		 "<th scope=\"col\">Thread</th><th scope=\"col\">runs</th></tr></thead><tbody>\n", name);
+		 "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th></tr></thead><tbody>\n", name);
 	for (size_t i = from; i < t->count && i < from + TURNS_SHOWN; i++) {
-		buf_addf(out, "<tr%s><td>%zu%s</td><td>", i == b->first_difference ? " class=\"first\"" : "", i + 1,
-			 i == b->first_difference ? " ← first difference" : "");
+		buf_addf(out, "<tr%s><td>%zu%s</td><td>", i == differ ? " class=\"first\"" : "", i + 1,
+			 i == differ ? " ← first difference" : "");
 		escape_html(out, t->at[i].thread);
 		buf_add_text(out, "</td><td>");
 		escape_html(out, t->at[i].what);
 		buf_add_text(out, "</td></tr>\n");
 	}
 	if (t->count > from + TURNS_SHOWN)
-		buf_addf(out, "<tr><td colspan=\"3\">and %zu more in the schedule</td></tr>\n",
+		buf_addf(out, "<tr><td colspan=\"3\">%zu more turns are in the file of the schedule</td></tr>\n",
 			 t->count - from - TURNS_SHOWN);
 	buf_add_text(out, "</tbody></table>\n");
 }
@@ -296,32 +298,32 @@ static void add_schedule(const struct report_bug *b, struct buf *out)
 	if (b->passing.count)
 		add_turns(b, &b->passing, "The nearest run that passes", out);
 	else
-		buf_add_text(out, "<p class=\"dim\">No run that passes was found near this one.</p>");
+		buf_add_text(out, "<p class=\"dim\">No run that passes was found near the failing one.</p>");
 	buf_add_text(out, "</div></div></section>\n");
 }
 
-/* How to see another schedule of the bug's folder. */
+/* The command that replays another schedule of the bug's folder. */
 static void add_replay(const struct report_bug *b, const char *schedule, struct buf *out)
 {
 	struct buf text = { 0 };
 
-	tell_replay(b, schedule, &text);
+	describe_replay_command(b, schedule, &text);
 	buf_add_text(out, "<p class=\"dim\"><code>");
 	text_of(out, &text);
 	buf_add_text(out, "</code></p>");
 }
 
-static void add_shown(const struct report_bug *b, struct buf *out)
+static void add_symptoms(const struct report_bug *b, struct buf *out)
 {
-	if (b->shown_count < 2)
+	if (b->symptom_count < 2)
 		return;
-	buf_addf(out, "<section aria-labelledby=\"ways\"><h2 id=\"ways\">Ways in which it shows (%zu)</h2>\n<ul>\n",
-		 b->shown_count);
-	for (size_t i = 0; i < b->shown_count; i++) {
+	buf_addf(out, "<section aria-labelledby=\"ways\"><h2 id=\"ways\">Failures with this cause (%zu)</h2>\n<ul>\n",
+		 b->symptom_count);
+	for (size_t i = 0; i < b->symptom_count; i++) {
 		buf_add_text(out, "<li>");
-		escape_html(out, b->shown[i].text ? b->shown[i].text : "a failure");
-		if (b->shown[i].schedule)
-			add_replay(b, b->shown[i].schedule, out);
+		escape_html(out, b->symptoms[i].text ? b->symptoms[i].text : "a failure");
+		if (b->symptoms[i].schedule)
+			add_replay(b, b->symptoms[i].schedule, out);
 		buf_add_text(out, "</li>\n");
 	}
 	buf_add_text(out, "</ul></section>\n");
@@ -330,7 +332,7 @@ static void add_shown(const struct report_bug *b, struct buf *out)
 static void add_interleavings(const struct report_bug *b, struct buf *out)
 {
 	if (b->interleaving_count < 2)
-		return;		/* the picture shows it */
+		return;		/* the picture shows the only one */
 	buf_addf(out, "<section aria-labelledby=\"orders\"><h2 id=\"orders\">All orders that were proved to fail (%zu)</h2>\n"
 		 "<ul class=\"cards\">\n", b->interleaving_count);
 	for (size_t i = 0; i < b->interleaving_count; i++) {
@@ -373,13 +375,13 @@ static void add_facts(const struct report_bug *b, struct buf *out)
 {
 	struct buf text = { 0 };
 
-	buf_add_text(out, "<section aria-labelledby=\"facts\"><h2 id=\"facts\">About this finding</h2>\n<dl>\n");
+	buf_add_text(out, "<section aria-labelledby=\"facts\"><h2 id=\"facts\">About this bug</h2>\n<dl>\n");
 	buf_addf(&text, "%s%s%s", b->class ? b->class : "", b->pattern ? ", " : "", b->pattern ? b->pattern : "");
 	fact(out, "Class", &text);
 	if (b->cause)
 		buf_add_text(&text, strcmp(b->cause, "predicted") == 0 ?
-			     "predicted from runs that passed, then the program was made to run in this order and failed" :
-			     "seen in the run that failed: the likeliest of what sets it apart from runs that passed");
+			     "predicted from runs that passed: the program was then run in this order and failed" :
+			     "likely: found in the failing run, as the order that best sets it apart from runs that pass");
 	fact(out, "Cause", &text);
 	if (b->strategy)
 		buf_addf(&text, "run %llu, strategy %s, seed %llu", (unsigned long long)b->runs_to_first, b->strategy,
@@ -407,7 +409,7 @@ static void html_bug(const struct report_bug *b, bool index, struct buf *out)
 {
 	struct buf title = { 0 }, full = { 0 };
 
-	tell_title(b, &title);
+	describe_title(b, &title);
 	buf_addf(&full, "%s: %s", b->id, buf_string(&title));
 	html_begin(out, buf_string(&full));
 	buf_free(&full);
@@ -423,20 +425,20 @@ static void html_bug(const struct report_bug *b, bool index, struct buf *out)
 	buf_add_text(out, "</p>\n<h1>");
 	text_of(out, &title);
 	buf_add_text(out, "</h1></div>\n");
-	add_again(b, out);
+	add_replay_box(b, out);
 	buf_add_text(out, "</header>\n<div class=\"top\">\n");
 	add_story(b, out);
 	add_picture(b, out);
 	buf_add_text(out, "</div>\n");
 	html_passing(b, out);
 	add_interleavings(b, out);
-	add_shown(b, out);
+	add_symptoms(b, out);
 	add_steps(b, out);
 	add_stacks(b, out);
 	add_objects(b, out);
 	add_schedule(b, out);
-	add_output("stdout", "What the run printed", b->output, out);
-	add_output("stderr", "What it printed on stderr", b->errors, out);
+	add_output("stdout", "Standard output of the run", b->output, out);
+	add_output("stderr", "Standard error of the run", b->errors, out);
 	add_facts(b, out);
 	html_end(out);
 }

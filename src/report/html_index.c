@@ -1,5 +1,5 @@
 /*
- * The page of a hunt: a card for each bug, and what was done to find them.
+ * The page of a folder of results: a card for each bug, and the figures of the last search.
  */
 #include <string.h>
 
@@ -11,6 +11,10 @@
 #include "report/html.h"
 #include "report/svg.h"
 
+/*
+ * Adds a number of results.json; `key` is a path: "candidates.tried". Adds nothing if it is
+ * missing.
+ */
 static void add_fact(const struct report *r, struct buf *out, const char *name, const char *key)
 {
 	json_t *value = r->json;
@@ -39,7 +43,7 @@ static void add_card(const struct report *r, const struct report_bug *b, struct 
 	buf_add_text(out, "<li><h3><a href=\"bugs/");
 	escape_html(out, folder ? folder + 1 : b->path);
 	buf_add_text(out, "/report.html\">");
-	tell_title(b, &text);
+	describe_title(b, &text);
 	escape_html(out, buf_string(&text));
 	buf_add_text(out, "</a></h3>\n<p class=\"meta\"><span class=\"tag\">");
 	escape_html(out, b->id);
@@ -51,7 +55,7 @@ static void add_card(const struct report *r, const struct report_bug *b, struct 
 	}
 	buf_add_text(out, report_is_current(r, b) ? "</p>\n" : "found earlier</p>\n");
 	buf_clear(&text);
-	tell_failure(b, &text);
+	describe_failure(b, &text);
 	html_paragraph(out, "bad", &text);
 	while (causes < b->site_count && b->sites[causes].cause)
 		causes++;
@@ -86,13 +90,13 @@ void html_index(const struct report *r, struct buf *out)
 	add_fact(r, out, "Seconds", "seconds");
 	add_fact(r, out, "Runs that failed", "failed_runs");
 	add_fact(r, out, "Failures that did not replay", "not_replayed");
-	add_fact(r, out, "Threads at most", "threads");
+	add_fact(r, out, "Most threads in a run", "threads");
 	add_fact(r, out, "Different interleavings", "coverage.interleavings");
 	add_fact(r, out, "Orders predicted", "candidates.predicted");
-	add_fact(r, out, "… tried", "candidates.tried");
-	add_fact(r, out, "… proved to fail", "candidates.proved");
-	add_fact(r, out, "… that did no harm", "candidates.harmless");
-	add_fact(r, out, "… that cannot be", "candidates.infeasible");
+	add_fact(r, out, "Orders tried", "candidates.tried");
+	add_fact(r, out, "Orders proved to fail", "candidates.proved");
+	add_fact(r, out, "Orders that proved harmless", "candidates.harmless");
+	add_fact(r, out, "Infeasible orders", "candidates.infeasible");
 	buf_add_text(out, "</dl></section>\n");
 	html_end(out);
 }

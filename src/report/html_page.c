@@ -1,6 +1,7 @@
 /*
- * Style, script and frame of all pages. Nothing is loaded from anywhere: the policy
- * forbids it, and runs no script but the one below, whose hash it names (a test compares).
+ * Style, script and frame of all pages. The content security policy forbids loading anything and
+ * running any script but the one below, whose hash it names; tests/cli/report_html.sh compares
+ * them.
  */
 #include "report/escape.h"
 #include "report/html.h"

@@ -1,6 +1,6 @@
 /*
- * One object: results.json, if there is one, with each bug's own members, and besides
- * its title and the steps of the picture.
+ * The JSON format: results.json, if there is one, in which each bug has all members of its
+ * bug.json, a title and the steps of the picture.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static json_t *string_of(struct buf *text)
 
 static void set_text(json_t *to, const char *key, const char *text)
 {
-	json_t *value = text ? json_string(text) : NULL;	/* NULL too if it is no UTF-8 */
+	json_t *value = text ? json_string(text) : NULL;	/* NULL if not UTF-8 */
 
 	json_object_set_new(to, key, value ? value : json_null());
 }
@@ -51,7 +51,7 @@ static json_t *step_of(const struct report_bug *b, const struct report_step *s)
 	json_object_set_new(j, "pending", json_boolean(s->pending));
 	json_object_set_new(j, "event", s->event ? json_integer((json_int_t)s->event) : json_null());
 	json_object_set_new(j, "skipped", json_integer((json_int_t)s->skipped));
-	tell_step(b, s, &text);
+	describe_step(b, s, &text);
 	json_object_set_new(j, "text", string_of(&text));
 	for (size_t i = 0; i < s->stack_count; i++)
 		json_array_append_new(stack, place_of(&s->stack[i]));
@@ -64,7 +64,7 @@ static json_t *bug_of(const struct report_bug *b)
 	json_t *j = json_deep_copy(b->json), *steps = json_array(), *threads = json_array();
 	struct buf text = { 0 };
 
-	tell_title(b, &text);
+	describe_title(b, &text);
 	json_object_set_new(j, "title", string_of(&text));
 	for (size_t i = 0; i < b->thread_count; i++) {
 		json_t *t = json_object();
@@ -77,10 +77,11 @@ static json_t *bug_of(const struct report_bug *b)
 		json_array_append_new(steps, step_of(b, &b->steps[i]));
 	json_object_set_new(j, "thread_list", threads);
 	json_object_set_new(j, "picture", steps);
-	if (b->beside) {
+	if (b->passing_run) {
 		steps = json_array();
-		for (size_t i = 0; i < b->beside->step_count; i++)
-			json_array_append_new(steps, step_of(b->beside, &b->beside->steps[i]));
+		for (size_t i = 0; i < b->passing_run->step_count; i++)
+			json_array_append_new(steps, step_of(b->passing_run,
+							     &b->passing_run->steps[i]));
 		json_object_set_new(j, "passing_picture", steps);
 	}
 	return j;

@@ -1,6 +1,6 @@
 /*
- * JUnit's XML, for test runners and CI: a case per command that was hunted, with a failure
- * for each of its bugs that holds the report as text.
+ * The XML of JUnit, for test runners and CI: a test case for each command that was hunted, with a
+ * failure for each of its bugs. The failure contains the report as text.
  */
 #include <string.h>
 
@@ -17,13 +17,15 @@ static const char *hunted(const struct report *r)
 	return r->command ? r->command : r->program ? r->program : "unknown command";
 }
 
-/* Of the case that a bug belongs to: a hunt is one, whatever its inputs; else each command is. */
+/*
+ * The command whose test case has the bug. A hunt makes one case, even if it tried several inputs.
+ */
 static const char *command_of(const struct report *r, const struct report_bug *b)
 {
 	return !r->json && b->command ? b->command : hunted(r);
 }
 
-/* Appends an attribute; clears `value`. */
+/* Appends an attribute and clears `value`. */
 static void attribute(struct buf *out, const char *name, struct buf *value)
 {
 	buf_addf(out, " %s=\"", name);
@@ -32,7 +34,7 @@ static void attribute(struct buf *out, const char *name, struct buf *value)
 	buf_clear(value);
 }
 
-/* What the hunt's baseline has does not fail it; it is told all the same. */
+/* Bugs of the baseline do not fail the case; they become part of its output. */
 static void put_bug(const struct report *r, size_t bug, struct buf *out)
 {
 	struct report one = { .path = r->path, .bugs = &r->bugs[bug], .bug_count = 1 };
@@ -42,13 +44,13 @@ static void put_bug(const struct report *r, size_t bug, struct buf *out)
 	buf_add_text(out, r->bugs[bug].known ? "      <system-out>Known: " : "      <failure");
 	if (!r->bugs[bug].known) {
 		buf_addf(&text, "%s: ", r->bugs[bug].id);
-		tell_title(&r->bugs[bug], &text);
+		describe_title(&r->bugs[bug], &text);
 		attribute(out, "message", &text);
-		tell_kind(&r->bugs[bug], &text);
+		describe_kind(&r->bugs[bug], &text);
 		attribute(out, "type", &text);
 		buf_add_char(out, '>');
 	}
-	/* which of the inputs it was */
+	/* with which of the inputs the bug was found */
 	if (r->bugs[bug].command && strcmp(r->bugs[bug].command, command_of(r, &r->bugs[bug])) != 0)
 		buf_addf(&text, "%s\n", r->bugs[bug].command);
 	report_text.all(&one, &style, &text);
@@ -57,7 +59,7 @@ static void put_bug(const struct report *r, size_t bug, struct buf *out)
 	buf_free(&text);
 }
 
-/* Returns whether it failed. */
+/* Appends the test case of a command. Returns whether it has a failure. */
 static bool put_case(const struct report *r, const char *command, const char *time, struct buf *out)
 {
 	const char *program = r->program ? r->program : r->bug_count ? r->bugs[0].program : NULL;
@@ -71,7 +73,7 @@ static bool put_case(const struct report *r, const char *command, const char *ti
 	buf_add_text(&text, command);
 	attribute(out, "name", &text);
 	buf_addf(out, " time=\"%s\">\n", time);
-	for (int known = 0; known <= 1; known++)	/* readers want failures first */
+	for (int known = 0; known <= 1; known++)	/* failures come before known bugs */
 		for (size_t i = 0; i < r->bug_count; i++)
 			if (report_is_current(r, &r->bugs[i]) && r->bugs[i].known == known &&
 			    strcmp(command_of(r, &r->bugs[i]), command) == 0) {
@@ -83,8 +85,8 @@ static bool put_case(const struct report *r, const char *command, const char *ti
 	return failed;
 }
 
-/* Has a bug before this one its command? */
-static bool is_told(const struct report *r, size_t bug)
+/* Is an earlier bug of the same command? */
+static bool has_earlier_bug(const struct report *r, size_t bug)
 {
 	for (size_t i = 0; i < bug; i++)
 		if (strcmp(command_of(r, &r->bugs[i]), command_of(r, &r->bugs[bug])) == 0)
@@ -104,7 +106,7 @@ static void junit_all(const struct report *r, const struct report_style *style, 
 		tests++;
 	}
 	for (size_t i = 0; !r->json && i < r->bug_count; i++)
-		if (!is_told(r, i)) {
+		if (!has_earlier_bug(r, i)) {
 			failed += put_case(r, command_of(r, &r->bugs[i]), "0.000", &cases);
 			tests++;
 		}

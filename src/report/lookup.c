@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define FRAMES 16
+#define FRAMES 16	/* inlined frames of a pc among which the one to show is chosen */
 
 void lookup_free(struct lookup *l)
 {
@@ -15,7 +15,9 @@ void lookup_free(struct lookup *l)
 	pool_free(&l->names);
 }
 
-/* What a text trace calls it; NULL: nothing. `kind`: "label" or "object". */
+/*
+ * The label of an address in a text trace, or NULL. `kind` is "label" for pcs, "object" for memory.
+ */
 static const char *label_of(const struct lookup *l, const char *kind, uint64_t addr)
 {
 	char key[40];
@@ -71,12 +73,12 @@ const struct symbol_frame *lookup_frame(struct lookup *l, uint64_t pc)
 {
 	struct symbol_frame frames[FRAMES];
 	bool added;
-	uint64_t *place = map_put(&l->index, pc, &added);
+	uint64_t *slot = map_put(&l->index, pc, &added);
 	size_t count;
 
 	if (!added)
-		return &l->frames[*place];
-	*place = l->count;
+		return &l->frames[*slot];
+	*slot = l->count;
 	count = frame_of_label(l, pc, frames) ? 1 : symbols_frames(l->symbols, pc, frames, FRAMES);
 	l->frames = xgrow(l->frames, l->count, &l->capacity, sizeof(*l->frames));
 	l->frames[l->count] = *symbol_own_frame(frames, count);

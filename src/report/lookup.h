@@ -1,6 +1,6 @@
 /*
- * What pcs and memory of a trace are called: by the debug information of its program, or by the labels
- * of a text trace.
+ * Names of the pcs and objects of a trace: from the program's debug information, or from the labels
+ * of a trace that was made from text.
  */
 #ifndef REPORT_LOOKUP_H
 #define REPORT_LOOKUP_H
@@ -12,27 +12,27 @@
 #include "trace/read/reader.h"
 
 /*
- * Frames of pcs, each looked up once. A label of a text trace that looks like FILE:LINE or
- * FUNCTION:FILE:LINE is such a frame.
+ * A cache of frames by pc. A label FILE:LINE or FUNCTION:FILE:LINE of a text trace makes a frame;
+ * any other label of a pc is the name of its function.
  */
 struct lookup {
 	struct symbols *symbols;
 	struct reader *reader;
-	struct pool names;	/* of labels */
-	struct map index;	/* pc to its place in `frames` */
+	struct pool names;	/* texts taken from labels */
+	struct map index;	/* pc to index in `frames` */
 	struct symbol_frame *frames;
 	size_t count, capacity;
 };
 
 void lookup_free(struct lookup *l);
 
-/* symbol_own_frame() of a pc; good until the next call. */
+/* Returns symbol_own_frame() of a pc. The pointer is valid until the next call. */
 const struct symbol_frame *lookup_frame(struct lookup *l, uint64_t pc);
 
-/* Where a block was allocated, if only a label says so. */
+/* Fills in where a block was allocated if the debug information lacks it and a label has it. */
 void lookup_origin(struct lookup *l, struct object *object);
 
-/* Appends what an object is called, whether it is gone or not. */
+/* Appends the name of an object, the same whether it was freed or not. */
 void lookup_object(struct lookup *l, const struct object *object, struct buf *out);
 
 #endif

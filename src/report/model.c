@@ -1,5 +1,5 @@
 /*
- * Folders: which bugs there are, and what belongs to each.
+ * Opens a folder: finds its bugs, reads the files of each, and results.json.
  */
 #include "report/model.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 
-size_t report_thread(struct report_bug *b, const char *name)
+size_t report_add_thread(struct report_bug *b, const char *name)
 {
 	for (size_t i = 0; i < b->thread_count; i++)
 		if (strcmp(b->threads[i].name, name) == 0)
@@ -60,7 +60,7 @@ static void bug_close(struct report_bug *b)
 		free(b->steps[i].stack);
 	free(b->sites);
 	free(b->interleavings);
-	free(b->shown);
+	free(b->symptoms);
 	free(b->threads);
 	free(b->steps);
 	free(b->bars);
@@ -71,9 +71,9 @@ static void bug_close(struct report_bug *b)
 	free(b->notes);
 	json_decref(b->json);
 	pool_free(&b->pool);
-	if (b->beside)
-		bug_close(b->beside);
-	free(b->beside);
+	if (b->passing_run)
+		bug_close(b->passing_run);
+	free(b->passing_run);
 }
 
 void report_close(struct report *r)
@@ -91,21 +91,21 @@ bool report_is_current(const struct report *r, const struct report_bug *b)
 	return !r->json || b->current;
 }
 
-static int add_bug(struct report *r, const char *folder, bool whole, const struct symbols *known,
+static int add_bug(struct report *r, const char *folder, bool details, const struct symbols *loaded,
 		   struct err *err)
 {
 	struct report_bug *b;
 
 	r->bugs = xgrow(r->bugs, r->bug_count, &r->bug_capacity, sizeof(*r->bugs));
 	b = &r->bugs[r->bug_count++];
-	*b = (struct report_bug){ .first_difference = REPORT_NONE };
+	*b = (struct report_bug){ .first_different_turn = REPORT_NONE };
 	b->path = pool_text(&b->pool, folder);
 	if (report_read_bug(b, folder, err) < 0)
 		return -1;
-	if (!whole)
+	if (!details)
 		return 0;
-	report_read_trace(b, known);
-	report_read_schedule(b, known);
+	report_read_trace(b, loaded);
+	report_read_schedule(b, loaded);
 	report_read_output(b);
 	report_read_sources(b);
 	return 0;
@@ -129,7 +129,7 @@ static int by_number(const void *x, const void *y)
 	return n != m ? (n < m ? -1 : 1) : strcmp(a, b);
 }
 
-static int add_bugs(struct report *r, const char *bugs, bool whole, const struct symbols *known,
+static int add_bugs(struct report *r, const char *bugs, bool details, const struct symbols *loaded,
 		    struct err *err)
 {
 	DIR *dir = opendir(bugs);
@@ -138,7 +138,7 @@ static int add_bugs(struct report *r, const char *bugs, bool whole, const struct
 	struct dirent *entry;
 	int result = 0;
 
-	if (!dir)	/* none was found, so none was made */
+	if (!dir)	/* the hunt found no bug */
 		return errno == ENOENT ? 0 : err_set(err, "cannot read %s: %s", bugs, strerror(errno));
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
@@ -153,7 +153,7 @@ static int add_bugs(struct report *r, const char *bugs, bool whole, const struct
 		char *folder = xasprintf("%s/%s", bugs, names[i]);
 
 		if (result == 0 && exists(folder, "bug.json"))
-			result = add_bug(r, folder, whole, known, err);
+			result = add_bug(r, folder, details, loaded, err);
 		free(folder);
 		free(names[i]);
 	}
@@ -197,7 +197,7 @@ static int read_results(struct report *r, struct err *err)
 	return 0;
 }
 
-int report_open(struct report *r, const char *path, bool whole, const struct symbols *known,
+int report_open(struct report *r, const char *path, bool details, const struct symbols *loaded,
 		struct err *err)
 {
 	size_t size = strlen(path);
@@ -212,7 +212,7 @@ int report_open(struct report *r, const char *path, bool whole, const struct sym
 		return err_set(err, "cannot read %s: %s", path, strerror(errno));
 	if (exists(path, "bug.json")) {
 		r->single = true;
-		result = add_bug(r, r->path, whole, known, err);
+		result = add_bug(r, r->path, details, loaded, err);
 		if (result == 0) {
 			r->program = pool_text(&r->pool, r->bugs[0].program);
 			r->command = pool_text(&r->pool, r->bugs[0].command);
@@ -223,7 +223,7 @@ int report_open(struct report *r, const char *path, bool whole, const struct sym
 		return err_set(err, "%s has neither results.json nor bug.json: give a folder that "
 			       "snarl hunt or snarl test wrote", path);
 	bugs = xasprintf("%s/bugs", r->path);
-	result = add_bugs(r, bugs, whole, known, err);
+	result = add_bugs(r, bugs, details, loaded, err);
 	free(bugs);
 	if (result == 0 && exists(path, "results.json"))
 		result = read_results(r, err);

@@ -1,6 +1,6 @@
 /*
- * bug.json. Each member may be missing or of another type; only what is no JSON object
- * is refused.
+ * Reads bug.json. A member that is missing or of another type counts as unknown; only a file that
+ * is not a JSON object is an error.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +24,12 @@ static uint64_t number_of(json_t *from, const char *key, bool *there)
 
 	if (there)
 		*there = json_is_integer(value) && number >= 0;
-	if (json_is_string(value))	/* beyond 2^53 */
+	if (json_is_string(value))	/* numbers above 2^53 are strings (base/json.h) */
 		return strtoull(json_string_value(value), NULL, 10);
 	return number < 0 ? 0 : (uint64_t)number;
 }
 
-/* Numbers are shown as they stand. */
+/* The member "value", a number or a text, as text. */
 static const char *value_of(struct report_bug *b, json_t *from)
 {
 	json_t *value = json_object_get(from, "value");
@@ -59,7 +59,7 @@ void report_read_site(struct report_bug *b, json_t *from, struct report_site *ou
 		.pending = json_is_true(json_object_get(from, "pending")),
 		.step = REPORT_NONE,
 	};
-	b->identified |= json_object_get(from, "index") || out->pending;
+	b->has_indexes |= json_object_get(from, "index") || out->pending;
 	if (!out->op)
 		out->op = "stand";
 	if (out->at.function && strcmp(out->at.function, "??") == 0)
@@ -78,7 +78,10 @@ static struct report_site *read_sites(struct report_bug *b, json_t *list, size_t
 	return sites;
 }
 
-/* Is it the last event of its thread in a line where that waits for ever, or failed? No access waits. */
+/*
+ * Guesses whether the thread blocked or failed in `s`: the site is the last of its thread on a line
+ * where the thread failed or was blocked. A plain access never blocks.
+ */
 static bool seems_pending(const struct report_bug *b, const struct report_site *s)
 {
 	bool access = strncmp(s->op, "read", 4) == 0 || strncmp(s->op, "write", 5) == 0;
@@ -95,10 +98,10 @@ static bool seems_pending(const struct report_bug *b, const struct report_site *
 	return pending;
 }
 
-/* An older snarl did not say. */
+/* Older versions of snarl wrote neither `index` nor `pending`. */
 static void guess_pending(struct report_bug *b)
 {
-	for (size_t i = 0; i < b->site_count && !b->identified; i++)
+	for (size_t i = 0; i < b->site_count && !b->has_indexes; i++)
 		b->sites[i].pending = seems_pending(b, &b->sites[i]);
 }
 
@@ -118,20 +121,20 @@ static void read_interleavings(struct report_bug *b)
 	}
 }
 
-static void read_shown(struct report_bug *b)
+static void read_symptoms(struct report_bug *b)
 {
 	json_t *list = json_object_get(b->json, "failures"), *item;
 	size_t i;
 
-	b->shown = xcalloc(json_array_size(list) + 1, sizeof(*b->shown));
-	b->shown_count = json_array_size(list);
+	b->symptoms = xcalloc(json_array_size(list) + 1, sizeof(*b->symptoms));
+	b->symptom_count = json_array_size(list);
 	json_array_foreach(list, i, item) {
-		b->shown[i].text = text_of(b, item, "text");
-		b->shown[i].schedule = text_of(b, item, "schedule");
+		b->symptoms[i].text = text_of(b, item, "text");
+		b->symptoms[i].schedule = text_of(b, item, "schedule");
 	}
 }
 
-/* As typed: blanks and the like in quotes. */
+/* Words with characters that the shell interprets are quoted. */
 const char *report_command(struct pool *p, const json_t *list)
 {
 	struct buf text = { 0 };
@@ -182,7 +185,7 @@ static void read_members(struct report_bug *b, const char *folder)
 	b->seed = number_of(j, "seed", NULL);
 	b->length = number_of(j, "steps", NULL);
 	b->switches = number_of(j, "switches", &b->has_switches);
-	b->good = (uint64_t)json_integer_value(json_array_get(replays, 0));
+	b->replays_failed = (uint64_t)json_integer_value(json_array_get(replays, 0));
 	b->replays = (uint64_t)json_integer_value(json_array_get(replays, 1));
 	b->sites = read_sites(b, json_object_get(j, "sites"), &b->site_count);
 	guess_pending(b);
@@ -204,6 +207,6 @@ int report_read_bug(struct report_bug *b, const char *folder, struct err *err)
 	read_members(b, folder);
 	b->command = report_command(&b->pool, json_object_get(b->json, "arguments"));
 	read_interleavings(b);
-	read_shown(b);
+	read_symptoms(b);
 	return 0;
 }

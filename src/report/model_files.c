@@ -1,6 +1,6 @@
 /*
- * What stands beside bug.json: the schedule, a passing one, what the run printed, and
- * the program's sources.
+ * Reads the files beside bug.json (the schedule, the schedule of a run that passes, the program's
+ * output) and the lines of source that reports show.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,10 +17,12 @@
 #include "sched/strategy.h"
 #include "symbol/symbol.h"
 
-#define OUTPUT_MAX (64u << 10)	/* bytes of each stream that are shown */
-#define SOURCE_MAX (16u << 20)
+#define OUTPUT_MAX (64u << 10)	/* bytes of each stream that reports show */
+#define SOURCE_MAX (16u << 20)	/* bytes; larger files are not read */
 
-/* The whole of a file as a string; false if it cannot be read or is larger. */
+/*
+ * Appends the content of a file. Returns false if it cannot be read or has more than `most` bytes.
+ */
 static bool slurp(const char *path, size_t most, struct buf *out)
 {
 	FILE *f = fopen(path, "re");
@@ -39,10 +41,10 @@ static bool slurp(const char *path, size_t most, struct buf *out)
 static const char *turn_text(struct report_bug *b, const struct schedule_turn *t)
 {
 	switch (t->kind) {
-	case SCHED_TURN_EXPIRE: return "its time-out comes";
-	case SCHED_TURN_WAKE: return "is the one that wakes up";
+	case SCHED_TURN_EXPIRE: return "its time-out expires";
+	case SCHED_TURN_WAKE: return "is chosen to wake up";
 	case SCHED_TURN_SIGNAL:
-		return pool_format(&b->pool, "gets signal %llu", (unsigned long long)t->steps);
+		return pool_format(&b->pool, "receives signal %llu", (unsigned long long)t->steps);
 	default:
 		if (t->steps == SCHED_NO_LIMIT)
 			return "runs until the end";
@@ -79,7 +81,7 @@ static bool same_turn(const struct report_turn *a, const struct report_turn *b)
 	return strcmp(a->thread, b->thread) == 0 && strcmp(a->what, b->what) == 0;
 }
 
-/* Only names of files in the folder itself. */
+/* The name if it is a file of the folder itself, else NULL. */
 static const char *file_of(const json_t *name)
 {
 	const char *text = json_string_value(name);
@@ -94,15 +96,18 @@ static void read_difference(struct report_bug *b, const json_t *difference)
 
 	if (event <= 0)
 		return;
-	b->parts_at = (uint64_t)event;
+	b->difference_event = (uint64_t)event;
 	if (json_is_object(failing))
-		report_read_site(b, failing, &b->parts_failing);
+		report_read_site(b, failing, &b->difference_failing);
 	if (json_is_object(passing))
-		report_read_site(b, passing, &b->parts_passing);
+		report_read_site(b, passing, &b->difference_passing);
 }
 
-/* The name of its schedule alone, or an object. */
-static const char *read_passing(struct report_bug *b, const struct symbols *known)
+/*
+ * Reads the member "passing", an object or, in files of older versions, the name of the schedule.
+ * Returns the name of the schedule.
+ */
+static const char *read_passing(struct report_bug *b, const struct symbols *loaded)
 {
 	const json_t *passing = json_object_get(b->json, "passing");
 	const char *trace = file_of(json_object_get(passing, "trace"));
@@ -111,13 +116,13 @@ static const char *read_passing(struct report_bug *b, const struct symbols *know
 		return file_of(passing);
 	read_difference(b, json_object_get(passing, "first_difference"));
 	if (trace)
-		report_read_passing(b, trace, known);
+		report_read_passing(b, trace, loaded);
 	return file_of(json_object_get(passing, "schedule"));
 }
 
-void report_read_schedule(struct report_bug *b, const struct symbols *known)
+void report_read_schedule(struct report_bug *b, const struct symbols *loaded)
 {
-	const char *passing = read_passing(b, known);
+	const char *passing = read_passing(b, loaded);
 	struct err err;
 	size_t i = 0;
 
@@ -130,10 +135,10 @@ void report_read_schedule(struct report_bug *b, const struct symbols *known)
 	       same_turn(&b->failing.at[i], &b->passing.at[i]))
 		i++;
 	if (i < b->failing.count || i < b->passing.count)
-		b->first_difference = i;
+		b->first_different_turn = i;
 }
 
-/* What the run printed, its end if that is long; NULL: nothing. */
+/* The last OUTPUT_MAX bytes of what the run printed; NULL: nothing. */
 static const char *read_output(struct report_bug *b, const char *name)
 {
 	char *path = xasprintf("%s/%s", b->path, name);
@@ -146,7 +151,7 @@ static const char *read_output(struct report_bug *b, const char *name)
 		while (size && text.data[size - 1] == '\n')
 			size--;
 		if (size > OUTPUT_MAX)
-			result = pool_format(&b->pool, "… the first %zu bytes are left out\n%s", size - OUTPUT_MAX,
+			result = pool_format(&b->pool, "… the first %zu bytes are not shown\n%s", size - OUTPUT_MAX,
 					     pool_bytes(&b->pool, (char *)text.data + size - OUTPUT_MAX, OUTPUT_MAX));
 		else if (size)
 			result = pool_bytes(&b->pool, (char *)text.data, size);
@@ -163,19 +168,19 @@ void report_read_output(struct report_bug *b)
 }
 
 struct source {
-	struct buf text;	/* empty: there is none to show */
-	const char *path;	/* NULL: it was not found */
+	struct buf text;	/* content; empty: nothing to show */
+	const char *path;	/* path at which it was found; NULL: not found */
 };
 
-/* Sources that were looked for. */
+/* The sources looked up so far, each read once. */
 struct sources {
 	struct report_bug *bug;
-	struct strmap index;	/* name as in the debug information, to place + 1 */
+	struct strmap index;	/* name in the debug information to index in `at`, plus 1 */
 	struct source *at;
 	size_t count, capacity;
-	char *folders[3];	/* that relative names may begin in; NULL: unknown */
-	struct timespec built;	/* of the program; 0: unknown */
-	bool changed;
+	char *folders[3];	/* folders that relative names may start from; NULL: unknown */
+	struct timespec built;	/* modification time of the program; 0: unknown */
+	bool changed;		/* a note says that a source is newer than the program */
 };
 
 static bool later(const struct timespec *a, const struct timespec *b)
@@ -183,14 +188,14 @@ static bool later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* A file that is looked for. */
+/* The file that load_from() looks for in one folder after the other. */
 struct wanted {
 	struct sources *sources;
 	const char *name;
 	struct source *out;
 };
 
-/* False if it is not in that folder. */
+/* Looks for the file in `folder`. Returns false if it is not there. */
 static bool load_from(void *ctx, const char *folder)
 {
 	struct wanted *w = ctx;
@@ -228,7 +233,7 @@ static void load_source(struct sources *s, const char *name, struct source *out)
 		symbol_folders(s->bug->program, load_from, &w);
 }
 
-/* A line without indentation, a single blank where there are several. */
+/* A line without indentation, each run of blanks replaced by a single one. */
 static const char *without_blanks(struct report_bug *b, const char *p, const char *end)
 {
 	struct buf line = { 0 };
@@ -249,15 +254,15 @@ static const char *without_blanks(struct report_bug *b, const char *p, const cha
 static struct source *source_of(struct sources *s, const char *file)
 {
 	bool added;
-	uint64_t *place = strmap_put(&s->index, file, strlen(file), &added);
+	uint64_t *slot = strmap_put(&s->index, file, strlen(file), &added);
 
 	if (added) {
 		s->at = xgrow(s->at, s->count, &s->capacity, sizeof(*s->at));
 		s->at[s->count] = (struct source){ 0 };
-		*place = ++s->count;
+		*slot = ++s->count;
 		load_source(s, file, &s->at[s->count - 1]);
 	}
-	return &s->at[*place - 1];
+	return &s->at[*slot - 1];
 }
 
 static const char *source_line(struct sources *s, struct source *source, unsigned line)

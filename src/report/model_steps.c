@@ -1,6 +1,6 @@
 /*
- * What is known of the steps without the trace: sites of bug.json that it does not have,
- * numbers, and what leads from one to another.
+ * Completes the steps of the picture: adds sites of bug.json that the trace lacks, numbers the
+ * events of the cause, and adds arrows for conflicts and waits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,10 @@ static bool touch(const struct report_step *a, const struct report_step *b)
 	       b->addr < a->addr + (a->size ? a->size : 1);
 }
 
-/* From each named access to the next one of another thread on the same memory. */
+/*
+ * Adds an arrow from each access of the cause to the next access of the cause to the same memory,
+ * if another thread makes it and the two conflict.
+ */
 static void add_conflicts(struct report_bug *b)
 {
 	for (size_t i = 0; i < b->step_count; i++)
@@ -49,21 +52,22 @@ static void add_conflicts(struct report_bug *b)
 
 static void add_site(struct report_bug *b, struct report_site *s, bool traced)
 {
-	size_t thread = report_thread(b, s->thread);
+	size_t thread = report_add_thread(b, s->thread);
 	struct report_step *step = report_add_step(b);
 
 	*step = (struct report_step){
 		.thread = thread, .op = s->op, .at = s->at, .value = s->value,
 		.pending = s->pending || (s->cause && traced),
-		.object = s->shown ? s->shown : s->object, .locks = s->locks, .ordinal = UINT64_MAX,
+		.object = s->display_name ? s->display_name : s->object, .locks = s->locks,
+		.ordinal = UINT64_MAX,
 		.writes = strncmp(s->op, "write", 5) == 0 || strcmp(s->op, "atomic-store") == 0,
 		.role = s->pending || !s->cause ? REPORT_FAILURE : REPORT_CAUSE,
 	};
 	s->step = b->step_count - 1;
 }
 
-/* Does the cause tell of this place of the failure, too? */
-static bool is_told(const struct report_bug *b, const struct report_site *s)
+/* Is the place where a thread failed or was blocked also that of a pending event of the cause? */
+static bool cause_covers_site(const struct report_bug *b, const struct report_site *s)
 {
 	for (size_t i = 0; i < b->site_count; i++) {
 		const struct report_site *c = &b->sites[i];
@@ -77,8 +81,9 @@ static bool is_told(const struct report_bug *b, const struct report_site *s)
 }
 
 /*
- * Sites that the trace does not have: events never got past, where it failed, and what the
- * run did not come to any more. Without a trace, all in the order of the list.
+ * Adds the sites that the trace lacks, in this order: events of the cause in which a thread blocked
+ * or failed, places of the failure, events of the cause that the run never reached. Without a
+ * trace, adds the whole cause in the order of bug.json, then the failure.
  */
 static void add_sites(struct report_bug *b, bool traced)
 {
@@ -91,9 +96,12 @@ static void add_sites(struct report_bug *b, bool traced)
 			any = any || b->steps[b->step_count - 1].role == REPORT_FAILURE;
 		}
 	for (size_t i = 0; i < b->site_count; i++)
-		if (b->sites[i].thread && !b->sites[i].cause && !is_told(b, &b->sites[i])) {
+		if (b->sites[i].thread && !b->sites[i].cause &&
+		    !cause_covers_site(b, &b->sites[i])) {
 			add_site(b, &b->sites[i], traced);
-			/* Who waits for those in a circle has no part in it. */
+			/*
+			 * A thread that only waits for the threads of the cycle is not part of it.
+			 */
 			if (any)
 				b->steps[b->step_count - 1].role = REPORT_CONTEXT;
 		}
@@ -115,7 +123,10 @@ static void number_steps(struct report_bug *b)
 			b->steps[b->sites[i].step].rank = ++rank;
 }
 
-/* Who stands before a lock waits for the thread whose bar is open. */
+/*
+ * Adds an arrow from each thread that blocked on a lock to the thread that holds it to the end, and
+ * extends the bars of such locks to the last row.
+ */
 static void add_waits(struct report_bug *b)
 {
 	for (size_t i = 0; i < b->step_count; i++) {
@@ -135,7 +146,10 @@ static void add_waits(struct report_bug *b)
 			b->bars[k].to = b->step_count - 1;
 }
 
-/* A use of freed memory never happens; what it was about is known by its block. */
+/*
+ * The use of freed memory is not in the trace, so add_conflicts() does not connect it with the
+ * free.
+ */
 static void add_freed(struct report_bug *b)
 {
 	for (size_t i = 0; i < b->step_count; i++)
@@ -144,7 +158,7 @@ static void add_freed(struct report_bug *b)
 				report_add_arrow(b, REPORT_CONFLICT, i, k);
 }
 
-/* 0.2 before 0.10, a parent before its children. */
+/* Compares thread names number by number: 0.2 before 0.10, a parent before its children. */
 static int by_path(const void *x, const void *y)
 {
 	const struct report_thread *a = x, *b = y;
@@ -167,7 +181,7 @@ static int by_path(const void *x, const void *y)
 static void sort_threads(struct report_bug *b)
 {
 	const char **name = xcalloc(b->thread_count + 1, sizeof(*name));
-	size_t *place = xcalloc(b->thread_count + 1, sizeof(*place));
+	size_t *moved = xcalloc(b->thread_count + 1, sizeof(*moved));
 
 	for (size_t i = 0; i < b->thread_count; i++)
 		name[i] = b->threads[i].name;
@@ -176,21 +190,22 @@ static void sort_threads(struct report_bug *b)
 	for (size_t i = 0; i < b->thread_count; i++)
 		for (size_t k = 0; k < b->thread_count; k++)
 			if (b->threads[k].name == name[i])
-				place[i] = k;
+				moved[i] = k;
 	for (size_t i = 0; i < b->step_count; i++)
-		b->steps[i].thread = place[b->steps[i].thread];
+		b->steps[i].thread = moved[b->steps[i].thread];
 	for (size_t i = 0; i < b->bar_count; i++)
-		b->bars[i].thread = place[b->bars[i].thread];
+		b->bars[i].thread = moved[b->bars[i].thread];
 	free(name);
-	free(place);
+	free(moved);
 }
 
-void report_link_passing(const struct report_bug *b, struct report_bug *beside)
+void report_link_passing(const struct report_bug *b, struct report_bug *passing)
 {
 	for (size_t i = 0; i < b->site_count; i++)
-		if (b->sites[i].step != REPORT_NONE && beside->sites[i].step != REPORT_NONE)
-			beside->steps[beside->sites[i].step].number = b->steps[b->sites[i].step].number;
-	sort_threads(beside);
+		if (b->sites[i].step != REPORT_NONE && passing->sites[i].step != REPORT_NONE)
+			passing->steps[passing->sites[i].step].number =
+				b->steps[b->sites[i].step].number;
+	sort_threads(passing);
 }
 
 void report_link_steps(struct report_bug *b, bool traced)

@@ -1,6 +1,6 @@
 /*
- * The picture: rows of the trace with names for people, what was held, and what leads
- * from one thread to another. Without a trace, the events of bug.json alone.
+ * Builds the picture from the trace: turns its rows (rows.h) into steps with readable names, and
+ * adds the locks held and their handovers. Without a trace, only the events of bug.json are shown.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,10 @@
 #include "report/rows.h"
 #include "trace/read/kinds.h"
 
-#define STACK_SHOWN 16u
+#define STACK_SHOWN 16u	/* frames of a call stack that reports show */
 
-struct drawing {
+/* The picture of one run while it is built. */
+struct picture_builder {
 	struct report_bug *bug;
 	struct rows rows;
 	struct lookup lookup;
@@ -23,10 +24,10 @@ static bool same_text(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-static struct report_place place_of(struct drawing *d, uint64_t pc)
+static struct report_place place_of(struct picture_builder *pb, uint64_t pc)
 {
-	const struct symbol_frame *f = lookup_frame(&d->lookup, pc);
-	struct pool *pool = &d->bug->pool;
+	const struct symbol_frame *f = lookup_frame(&pb->lookup, pc);
+	struct pool *pool = &pb->bug->pool;
 
 	return (struct report_place){
 		.function = strcmp(f->function, "??") ? pool_text(pool, f->function) : NULL,
@@ -34,36 +35,36 @@ static struct report_place place_of(struct drawing *d, uint64_t pc)
 	};
 }
 
-/* With its place on a stack, or two locks of main's would be "stack of 0" both. */
-static const char *object_name(struct drawing *d, const struct object *object)
+/* Adds the offset of objects on a stack, without which two locks of main are both "stack of 0". */
+static const char *object_name(struct picture_builder *pb, const struct object *object)
 {
 	struct buf text = { 0 };
 	const char *name;
 
-	lookup_object(&d->lookup, object, &text);
+	lookup_object(&pb->lookup, object, &text);
 	if (object->kind == OBJECT_STACK && object->offset)
 		buf_addf(&text, "-%llu", (unsigned long long)(object->size - object->offset));
-	name = pool_text(&d->bug->pool, buf_string(&text));
+	name = pool_text(&pb->bug->pool, buf_string(&text));
 	buf_free(&text);
 	return name;
 }
 
-static const char *lock_name(struct drawing *d, uint64_t lock)
+static const char *lock_name(struct picture_builder *pb, uint64_t lock)
 {
 	struct object object;
 
-	objects_at(d->rows.objects, lock, &object);
-	return object_name(d, &object);
+	objects_at(pb->rows.objects, lock, &object);
+	return object_name(pb, &object);
 }
 
-static const char *locks_text(struct drawing *d, const struct row *row)
+static const char *locks_text(struct picture_builder *pb, const struct row *row)
 {
 	struct buf text = { 0 };
 	const char *result;
 
 	for (unsigned i = 0; i < row->held_count; i++)
-		buf_addf(&text, "%s%s", i ? ", " : "", lock_name(d, row->held[i].lock));
-	result = text.size ? pool_text(&d->bug->pool, buf_string(&text)) : NULL;
+		buf_addf(&text, "%s%s", i ? ", " : "", lock_name(pb, row->held[i].lock));
+	result = text.size ? pool_text(&pb->bug->pool, buf_string(&text)) : NULL;
 	buf_free(&text);
 	return result;
 }
@@ -78,8 +79,8 @@ static void add_values(const struct row *row, struct buf *out)
 		buf_add_hex(out, row->value[0]);
 }
 
-/* Of an atomic operation that may change it: "40, now 42". */
-static const char *value_text(struct drawing *d, const struct row *row)
+/* The value read or written; of an atomic operation also the value afterwards: "40, now 42". */
+static const char *value_text(struct picture_builder *pb, const struct row *row)
 {
 	const struct event *ev = &row->ev;
 	struct buf text = { 0 };
@@ -92,27 +93,27 @@ static const char *value_text(struct drawing *d, const struct row *row)
 			buf_add_text(&text, ", now ");
 		add_values(row, &text);
 	}
-	result = text.size ? pool_text(&d->bug->pool, buf_string(&text)) : NULL;
+	result = text.size ? pool_text(&pb->bug->pool, buf_string(&text)) : NULL;
 	buf_free(&text);
 	return result;
 }
 
-static void add_stack(struct drawing *d, struct report_step *s, const struct row *row)
+static void add_stack(struct picture_builder *pb, struct report_step *s, const struct row *row)
 {
 	struct symbol_frame frames[STACK_SHOWN];
-	struct pool *pool = &d->bug->pool;
+	struct pool *pool = &pb->bug->pool;
 
 	s->stack = xcalloc(STACK_SHOWN, sizeof(*s->stack));
 	for (size_t i = 0; i <= row->stack_count && s->stack_count < STACK_SHOWN; i++) {
 		uint64_t pc = i ? row->stack[i - 1] : row->ev.pc;
-		size_t count = symbols_frames(d->lookup.symbols, pc, frames, STACK_SHOWN);
+		size_t count = symbols_frames(pb->lookup.symbols, pc, frames, STACK_SHOWN);
 
 		if (strcmp(frames[0].function, "??") == 0)
-			frames[0] = *lookup_frame(&d->lookup, pc);	/* of a text trace */
+			frames[0] = *lookup_frame(&pb->lookup, pc);	/* may have a label */
 
 		for (size_t k = 0; k < count && s->stack_count < STACK_SHOWN; k++) {
 			if (i > 0 && (!frames[k].file || strcmp(frames[k].function, "ctl_thread_main") == 0))
-				continue;	/* what calls main and threads; the runtime may have lines, too */
+				continue;	/* callers of main, and the runtime's own code */
 			s->stack[s->stack_count++] = (struct report_place){
 				pool_text(pool, frames[k].function), pool_text(pool, frames[k].file),
 				frames[k].line, NULL, NULL };
@@ -120,16 +121,16 @@ static void add_stack(struct drawing *d, struct report_step *s, const struct row
 	}
 }
 
-static const char *event_object(struct drawing *d, const struct row *row)
+static const char *event_object(struct picture_builder *pb, const struct row *row)
 {
 	const struct reader_thread *t;
 
 	switch (row->ev.kind) {
 	case TRACE_THREAD_CREATE: case TRACE_THREAD_JOIN: case TRACE_THREAD_DETACH:
-		t = reader_thread(d->reader, (uint32_t)row->ev.arg);
-		return t ? pool_format(&d->bug->pool, "thread %s", t->name) : NULL;
+		t = reader_thread(pb->reader, (uint32_t)row->ev.arg);
+		return t ? pool_format(&pb->bug->pool, "thread %s", t->name) : NULL;
 	default:
-		return row->has_object ? object_name(d, &row->object) : NULL;
+		return row->has_object ? object_name(pb, &row->object) : NULL;
 	}
 }
 
@@ -138,20 +139,20 @@ static bool is_write(const struct event *ev)
 	return trace_roles(ev->kind) & ROLE_WRITE || ev->kind == TRACE_FREE;
 }
 
-static void add_row(struct drawing *d, const struct row *row)
+static void add_row(struct picture_builder *pb, const struct row *row)
 {
-	const struct reader_thread *t = reader_thread(d->reader, row->ev.thread);
-	struct report_site *site = row->site == REPORT_NONE ? NULL : &d->bug->sites[row->site];
-	size_t thread = report_thread(d->bug, t ? t->name : "?");
-	struct report_step *s = report_add_step(d->bug);
+	const struct reader_thread *t = reader_thread(pb->reader, row->ev.thread);
+	struct report_site *site = row->site == REPORT_NONE ? NULL : &pb->bug->sites[row->site];
+	size_t thread = report_add_thread(pb->bug, t ? t->name : "?");
+	struct report_step *s = report_add_step(pb->bug);
 
 	s->thread = thread;
 	s->op = kind_name(row->ev.kind);
-	s->at = place_of(d, row->ev.pc);
-	s->object = event_object(d, row);
-	s->locks = locks_text(d, row);
-	s->value = value_text(d, row);
-	/* Few events that have nothing to do with it are not worth a word. */
+	s->at = place_of(pb, row->ev.pc);
+	s->object = event_object(pb, row);
+	s->locks = locks_text(pb, row);
+	s->value = value_text(pb, row);
+	/* The reader need not know of fewer than 5 events that are not related to the bug. */
 	s->skipped = row->dropped || row->skipped >= 5 ? row->skipped + row->dropped : 0;
 	s->ordinal = row->ordinal;
 	s->event = row->event;
@@ -163,10 +164,10 @@ static void add_row(struct drawing *d, const struct row *row)
 	if (!site)
 		return;
 	s->role = REPORT_CAUSE;
-	site->step = d->bug->step_count - 1;
+	site->step = pb->bug->step_count - 1;
 	if (site->value)
 		s->value = site->value;
-	add_stack(d, s, row);
+	add_stack(pb, s, row);
 }
 
 static void add_bar(struct report_bug *b, size_t thread, size_t row, const char *lock)
@@ -175,15 +176,18 @@ static void add_bar(struct report_bug *b, size_t thread, size_t row, const char 
 	b->bars[b->bar_count++] = (struct report_bar){ thread, row, row, lock, false };
 }
 
-/* A row of the thread that still has the lock makes its bar longer. */
-static void add_bars(struct drawing *d)
+/*
+ * Adds a bar for each lock held: from the first to the last row of the thread that holds it.
+ * `since` (the ordinal of the acquisition) tells two periods of one lock apart.
+ */
+static void add_bars(struct picture_builder *pb)
 {
-	struct report_bug *b = d->bug;
-	uint64_t *since = xcalloc(d->rows.count * ROWS_HELD + 1, sizeof(*since));
+	struct report_bug *b = pb->bug;
+	uint64_t *since = xcalloc(pb->rows.count * ROWS_HELD + 1, sizeof(*since));
 
-	for (size_t i = 0; i < d->rows.count; i++)
-		for (unsigned k = 0; k < d->rows.at[i].held_count; k++) {
-			const struct rows_held *held = &d->rows.at[i].held[k];
+	for (size_t i = 0; i < pb->rows.count; i++)
+		for (unsigned k = 0; k < pb->rows.at[i].held_count; k++) {
+			const struct rows_held *held = &pb->rows.at[i].held[k];
 			size_t bar = 0;
 
 			while (bar < b->bar_count && (since[bar] != held->since ||
@@ -191,14 +195,14 @@ static void add_bars(struct drawing *d)
 				bar++;
 			if (bar == b->bar_count) {
 				since[bar] = held->since;
-				add_bar(b, b->steps[i].thread, i, lock_name(d, held->lock));
+				add_bar(b, b->steps[i].thread, i, lock_name(pb, held->lock));
 			}
 			b->bars[bar].to = i;
 		}
 	for (size_t i = 0; i < b->bar_count; i++)
-		for (size_t id = 0; id < d->rows.thread_count; id++)
-			for (unsigned k = 0; k < d->rows.threads[id].held_count; k++)
-				if (d->rows.threads[id].held[k].since == since[i])
+		for (size_t id = 0; id < pb->rows.thread_count; id++)
+			for (unsigned k = 0; k < pb->rows.threads[id].held_count; k++)
+				if (pb->rows.threads[id].held[k].since == since[i])
 					b->bars[i].open = true;
 	free(since);
 }
@@ -211,21 +215,22 @@ static size_t row_at(const struct rows *rows, uint64_t ordinal)
 	return REPORT_NONE;
 }
 
-static void add_handovers(struct drawing *d)
+static void add_handovers(struct picture_builder *pb)
 {
-	const struct rows *rows = &d->rows;
+	const struct rows *rows = &pb->rows;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		size_t from = rows->at[i].handed ? row_at(rows, rows->at[i].handed - 1) : REPORT_NONE;
+		uint64_t after = rows->at[i].released_at;
+		size_t from = after ? row_at(rows, after - 1) : REPORT_NONE;
 
 		if (from != REPORT_NONE && rows->at[from].ev.thread != rows->at[i].ev.thread)
-			report_add_arrow(d->bug, REPORT_HANDOVER, from, i);
+			report_add_arrow(pb->bug, REPORT_HANDOVER, from, i);
 	}
 }
 
-static const char *object_text(struct drawing *d, const struct object *o)
+static const char *object_text(struct picture_builder *pb, const struct object *o)
 {
-	struct pool *pool = &d->bug->pool;
+	struct pool *pool = &pb->bug->pool;
 
 	switch (o->kind) {
 	case OBJECT_GLOBAL:
@@ -246,16 +251,16 @@ static const char *object_text(struct drawing *d, const struct object *o)
 	}
 }
 
-static void add_object(struct drawing *d, const struct object *object)
+static void add_object(struct picture_builder *pb, const struct object *object)
 {
-	struct report_bug *b = d->bug;
+	struct report_bug *b = pb->bug;
 	struct object whole = *object;
 	const char *text, *name;
 
-	lookup_origin(&d->lookup, &whole);
+	lookup_origin(&pb->lookup, &whole);
 	object_whole(&whole);
-	text = object_text(d, &whole);
-	name = object_name(d, &whole);
+	text = object_text(pb, &whole);
+	name = object_name(pb, &whole);
 	for (size_t i = 0; i < b->object_count; i++)
 		if (strcmp(b->objects[i].name, name) == 0)
 			return;
@@ -265,41 +270,42 @@ static void add_object(struct drawing *d, const struct object *object)
 	b->objects[b->object_count++] = (struct report_object){ name, text };
 }
 
-static void add_objects(struct drawing *d)
+static void add_objects(struct picture_builder *pb)
 {
-	for (size_t i = 0; i < d->rows.count; i++) {
-		const struct row *row = &d->rows.at[i];
+	for (size_t i = 0; i < pb->rows.count; i++) {
+		const struct row *row = &pb->rows.at[i];
 		struct object lock;
 
 		if (row->site == REPORT_NONE)
 			continue;
 		if (row->has_object)
-			add_object(d, &row->object);
+			add_object(pb, &row->object);
 		for (unsigned k = 0; k < row->held_count; k++) {
-			objects_at(d->rows.objects, row->held[k].lock, &lock);
-			add_object(d, &lock);
+			objects_at(pb->rows.objects, row->held[k].lock, &lock);
+			add_object(pb, &lock);
 		}
 	}
 }
 
-static void name_threads(struct drawing *d)
+static void name_threads(struct picture_builder *pb)
 {
-	for (size_t id = 0; id < d->rows.thread_count; id++) {
-		const struct reader_thread *t = reader_thread(d->reader, (uint32_t)id);
-		uint64_t pc = d->rows.threads[id].start_pc;
+	for (size_t id = 0; id < pb->rows.thread_count; id++) {
+		const struct reader_thread *t = reader_thread(pb->reader, (uint32_t)id);
+		uint64_t pc = pb->rows.threads[id].start_pc;
 
-		for (size_t i = 0; t && i < d->bug->thread_count; i++)
-			if (strcmp(d->bug->threads[i].name, t->name) == 0)
-				d->bug->threads[i].function = pc ? place_of(d, pc).function :
+		for (size_t i = 0; t && i < pb->bug->thread_count; i++)
+			if (strcmp(pb->bug->threads[i].name, t->name) == 0)
+				pb->bug->threads[i].function = pc ? place_of(pb, pc).function :
 					strcmp(t->name, "0") == 0 ? "main" : NULL;
 	}
 }
 
 /*
- * Of a block that was freed and then used, the used part is what other accesses are
- * looked for at: "heap@q.c:31#1+8" after the free of "heap@q.c:31#1".
+ * If a block is freed and then used, narrows the free to the part that is used: rows for other
+ * accesses are chosen by that address. Example: +8 for a free of "heap@q.c:31#1" and a use of
+ * "heap@q.c:31#1+8".
  */
-static void aim_at_use(const struct report_bug *b, struct events_found *found)
+static void narrow_to_used_part(const struct report_bug *b, struct events_found *found)
 {
 	for (size_t i = 0; i < b->site_count && i < EVENTS_MAX; i++)
 		for (size_t k = 0; found[i].there && same_text(b->sites[i].op, "free") && k < b->site_count; k++) {
@@ -314,10 +320,13 @@ static void aim_at_use(const struct report_bug *b, struct events_found *found)
 		}
 }
 
-/* What a thread stands before has no event; where it is on a stack, only the failure knows. */
-static void name_pending(struct drawing *d)
+/*
+ * Names the objects of pending events, which the trace lacks. If such an object is on a stack, only
+ * the site of the failure has its address.
+ */
+static void name_pending_objects(struct picture_builder *pb)
 {
-	struct report_bug *b = d->bug;
+	struct report_bug *b = pb->bug;
 
 	for (size_t i = 0; i < b->site_count; i++)
 		for (size_t k = 0; k < b->site_count; k++) {
@@ -327,97 +336,103 @@ static void name_pending(struct drawing *d)
 			if (!s->cause || f->cause || !f->object || strncmp(f->object, "0x", 2) != 0 ||
 			    !same_text(s->thread, f->thread) || !s->pending)
 				continue;
-			objects_at(d->rows.objects, strtoull(f->object, NULL, 16), &object);
+			objects_at(pb->rows.objects, strtoull(f->object, NULL, 16), &object);
 			if (object.kind == OBJECT_STACK)
-				s->shown = object_name(d, &object);
+				s->display_name = object_name(pb, &object);
 		}
 }
 
-static void draw(struct drawing *d, struct err *err)
+static void build_picture(struct picture_builder *pb, struct err *err)
 {
 	struct events_found found[EVENTS_MAX] = { { false } };
-	struct report_bug *b = d->bug;
-	int result = events_find(b, d->reader, d->lookup.symbols, found, err);
+	struct report_bug *b = pb->bug;
+	int result = events_find(b, pb->reader, pb->lookup.symbols, found, err);
 
-	aim_at_use(b, found);
-	if (reader_rewind(d->reader, err) < 0)
+	narrow_to_used_part(b, found);
+	if (reader_rewind(pb->reader, err) < 0)
 		return;
-	d->rows = (struct rows){ .bug = b, .reader = d->reader, .found = found,
-				 .objects = objects_new(d->reader, d->lookup.symbols), .lookup = &d->lookup,
-				 .site_count = b->site_count < EVENTS_MAX ? b->site_count : EVENTS_MAX };
-	if (rows_collect(&d->rows, err) < 0 || result < 0)
-		report_note(b, "The trace is damaged, what came later is missing: %s", err->text);
-	for (size_t i = 0; i < d->rows.count; i++)
-		add_row(d, &d->rows.at[i]);
-	add_bars(d);
-	add_handovers(d);
-	add_objects(d);
-	name_pending(d);
-	name_threads(d);
-	objects_free(d->rows.objects);
-	rows_free(&d->rows);
+	pb->rows = (struct rows){ .bug = b, .reader = pb->reader, .found = found,
+				  .objects = objects_new(pb->reader, pb->lookup.symbols),
+				  .lookup = &pb->lookup,
+				  .site_count = b->site_count < EVENTS_MAX ? b->site_count : EVENTS_MAX };
+	if (rows_collect(&pb->rows, err) < 0 || result < 0)
+		report_note(b, "The trace is damaged, so later events are missing: %s", err->text);
+	for (size_t i = 0; i < pb->rows.count; i++)
+		add_row(pb, &pb->rows.at[i]);
+	add_bars(pb);
+	add_handovers(pb);
+	add_objects(pb);
+	name_pending_objects(pb);
+	name_threads(pb);
+	objects_free(pb->rows.objects);
+	rows_free(&pb->rows);
 }
 
-static void read_modules(struct drawing *d)
+static void read_modules(struct picture_builder *pb)
 {
-	const struct reader_info *info = reader_info(d->reader);
+	const struct reader_info *info = reader_info(pb->reader);
 	struct err err;
 
 	for (size_t i = 0; i < info->module_count; i++) {
 		const struct reader_module *m = &info->modules[i];
 
-		if (symbols_add(d->lookup.symbols, m->path, m->build_id, m->build_id_size, m->base,
-				m->start, m->end, &err) < 0 && same_text(m->path, d->bug->program))
-			report_note(d->bug, "Places are missing: %s", err.text);
+		if (symbols_add(pb->lookup.symbols, m->path, m->build_id, m->build_id_size, m->base,
+				m->start, m->end, &err) < 0 && same_text(m->path, pb->bug->program))
+			report_note(pb->bug, "Source places are missing: %s", err.text);
 	}
 }
 
-/* False and a note if there is none. */
-static bool read_trace(struct report_bug *b, const char *name, const struct symbols *known)
+/* Returns false and adds a note if the trace cannot be opened. */
+static bool read_trace(struct report_bug *b, const char *name, const struct symbols *loaded)
 {
 	char *path = xasprintf("%s/%s", b->path, name);
-	struct drawing d = { .bug = b };
+	struct picture_builder pb = { .bug = b };
 	struct err err = { "" };
 
 	for (size_t i = 0; i < b->site_count; i++)
 		if (b->sites[i].thread)
-			report_thread(b, b->sites[i].thread);
-	d.reader = reader_open(path, &err);
-	if (d.reader) {
-		d.lookup = (struct lookup){ .symbols = symbols_new(), .reader = d.reader };
-		symbols_share(d.lookup.symbols, known);
-		read_modules(&d);
-		draw(&d, &err);
-		lookup_free(&d.lookup);
-		symbols_free(d.lookup.symbols);
-		reader_close(d.reader);
+			report_add_thread(b, b->sites[i].thread);
+	pb.reader = reader_open(path, &err);
+	if (pb.reader) {
+		pb.lookup = (struct lookup){ .symbols = symbols_new(), .reader = pb.reader };
+		symbols_share(pb.lookup.symbols, loaded);
+		read_modules(&pb);
+		build_picture(&pb, &err);
+		lookup_free(&pb.lookup);
+		symbols_free(pb.lookup.symbols);
+		reader_close(pb.reader);
 	} else {
-		report_note(b, "Only the places named in bug.json are shown: %s", err.text);
+		report_note(b, "Only the events named in bug.json are shown: %s", err.text);
 	}
 	free(path);
-	return d.reader != NULL;
+	return pb.reader != NULL;
 }
 
-void report_read_trace(struct report_bug *b, const struct symbols *known)
+void report_read_trace(struct report_bug *b, const struct symbols *loaded)
 {
-	report_link_steps(b, read_trace(b, "trace.snarl", known));
+	report_link_steps(b, read_trace(b, "trace.snarl", loaded));
 }
 
-/* A bug that did not happen: it has the events of the cause, in another order, and no failure. */
-void report_read_passing(struct report_bug *b, const char *trace, const struct symbols *known)
+/*
+ * Reads the run that passes as a bug without a failure: the events of the cause came in another
+ * order.
+ */
+void report_read_passing(struct report_bug *b, const char *trace, const struct symbols *loaded)
 {
-	struct report_bug *beside = xcalloc(1, sizeof(*beside));
+	struct report_bug *passing = xcalloc(1, sizeof(*passing));
 
-	*beside = (struct report_bug){ .path = b->path, .program = b->program, .site_count = b->site_count,
-				       .pattern = b->pattern, .class = b->class, .identified = b->identified };
-	beside->sites = xcalloc(b->site_count + 1, sizeof(*beside->sites));
+	*passing = (struct report_bug){ .path = b->path, .program = b->program,
+					.site_count = b->site_count,
+					.pattern = b->pattern, .class = b->class,
+					.has_indexes = b->has_indexes };
+	passing->sites = xcalloc(b->site_count + 1, sizeof(*passing->sites));
 	for (size_t i = 0; i < b->site_count; i++) {
-		beside->sites[i] = b->sites[i];
-		beside->sites[i].index = b->sites[i].passing_index;
-		beside->sites[i].pending = false;
-		beside->sites[i].step = REPORT_NONE;
+		passing->sites[i] = b->sites[i];
+		passing->sites[i].index = b->sites[i].passing_index;
+		passing->sites[i].pending = false;
+		passing->sites[i].step = REPORT_NONE;
 	}
-	if (read_trace(beside, trace, known))
-		report_link_passing(b, beside);
-	b->beside = beside;
+	if (read_trace(passing, trace, loaded))
+		report_link_passing(b, passing);
+	b->passing_run = passing;
 }

@@ -1,9 +1,10 @@
 /*
- * A timeline for ui.perfetto.dev and chrome://tracing: a process per bug, a track per thread
- * and one for each lock that it held. A microsecond is a place in the order of all events.
+ * A timeline for ui.perfetto.dev and chrome://tracing: a process for each bug, a track for each
+ * thread and for each lock that it held. Time is the order of events: the n-th event comes n
+ * microseconds in.
  *
- * No number of a track comes twice, though processes differ: Perfetto gives names to threads
- * by that number alone. A process has the number of its first thread, which is so its main one.
+ * Track numbers are unique over all processes, because Perfetto names threads by that number alone.
+ * A process has the number of its first track, which makes that track its main thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,12 @@
 struct timeline {
 	struct json j;
 	const struct report_bug *bug;
-	uint64_t process;	/* and the track of its first thread; others have the next ones */
-	uint64_t *time;		/* of each step */
-	uint64_t end;		/* after the last one */
-	uint64_t track;		/* the last one that was given away */
-	uint64_t *arrows;	/* over all bugs, for their ids */
-	struct buf text;	/* for what is put together; empty between uses */
+	uint64_t process;	/* its number and first track; further threads follow */
+	uint64_t *time;		/* [step_count] time of each step */
+	uint64_t end;		/* time after the last step */
+	uint64_t track;		/* the last track number in use */
+	uint64_t *arrows;	/* number of arrows of all bugs so far: their ids */
+	struct buf text;	/* scratch; empty between uses */
 };
 
 static void begin(struct timeline *t, const char *phase, const char *name, uint64_t track)
@@ -33,7 +34,7 @@ static void begin(struct timeline *t, const char *phase, const char *name, uint6
 	json_number(&t->j, "tid", track);
 }
 
-/* Clears the text, which is the name of a process or track. */
+/* Names a process or track after `text`, and clears it. */
 static void put_name(struct timeline *t, const char *what, uint64_t track)
 {
 	begin(t, "M", what, track);
@@ -44,12 +45,12 @@ static void put_name(struct timeline *t, const char *what, uint64_t track)
 	buf_clear(&t->text);
 }
 
-/* `place` among the others, from above. */
-static void put_sort(struct timeline *t, const char *what, uint64_t track, uint64_t place)
+/* Sets the position of a process or track, counted from above. */
+static void put_sort(struct timeline *t, const char *what, uint64_t track, uint64_t order)
 {
 	begin(t, "M", what, track);
 	json_open(&t->j, "args", '{');
-	json_number(&t->j, "sort_index", place);
+	json_number(&t->j, "sort_index", order);
 	json_close(&t->j, '}');
 	json_close(&t->j, '}');
 }
@@ -67,7 +68,7 @@ static void put_step(struct timeline *t, size_t i)
 
 	if (s->number)
 		buf_addf(&t->text, "%u: ", s->number);
-	tell_step(t->bug, s, &t->text);
+	describe_step(t->bug, s, &t->text);
 	begin(t, "X", buf_string(&t->text), t->process + s->thread);
 	buf_clear(&t->text);
 	json_text(&t->j, "cat", roles[s->role]);
@@ -89,7 +90,7 @@ static void put_step(struct timeline *t, size_t i)
 	json_close(&t->j, '}');
 }
 
-/* The first of this thread and lock has the track. */
+/* Returns the first bar of the same thread and lock, whose track the bar uses. */
 static size_t first_of(const struct report_bug *b, size_t bar)
 {
 	size_t i = 0;
@@ -100,8 +101,8 @@ static size_t first_of(const struct report_bug *b, size_t bar)
 }
 
 /*
- * Slices of one track must lie within each other, which locks need not: so each has a track of
- * its own, below that of the thread.
+ * Writes the locks of a thread. Slices of a track must nest, which periods of holding locks need
+ * not: each lock has a track of its own below that of the thread.
  */
 static void put_bars(struct timeline *t, size_t thread)
 {
@@ -116,13 +117,13 @@ static void put_bars(struct timeline *t, size_t thread)
 			continue;
 		if (first == i) {
 			tracks[i] = ++t->track;
-			tell_thread(b, thread, &t->text);
+			describe_thread(b, thread, &t->text);
 			buf_add_text(&t->text, " holds ");
-			tell_object(bar->lock, &t->text);
+			describe_object(bar->lock, &t->text);
 			put_name(t, "thread_name", t->track);
 			put_sort(t, "thread_sort_index", t->track, t->track);
 		}
-		tell_object(bar->lock, &t->text);
+		describe_object(bar->lock, &t->text);
 		begin(t, "X", buf_string(&t->text), tracks[first]);
 		buf_clear(&t->text);
 		json_text(&t->j, "cat", "lock");
@@ -136,7 +137,7 @@ static void put_bars(struct timeline *t, size_t thread)
 	free(tracks);
 }
 
-/* In the middle of a step, so that there is no doubt which one is meant. */
+/* Writes an end of an arrow, in the middle of a step so that the step is unambiguous. */
 static void put_end(struct timeline *t, const char *phase, const char *name, size_t step)
 {
 	begin(t, phase, name, t->process + t->bug->steps[step].thread);
@@ -148,7 +149,7 @@ static void put_end(struct timeline *t, const char *phase, const char *name, siz
 	json_close(&t->j, '}');
 }
 
-/* They go on in time only: from who has a lock to who waits for it. */
+/* Arrows must point forward in time; a wait points from the holder of the lock to the waiter. */
 static void put_arrow(struct timeline *t, const struct report_arrow *a)
 {
 	static const char *const names[] = { "conflict", "lock handed over", "waited for" };
@@ -159,7 +160,7 @@ static void put_arrow(struct timeline *t, const struct report_arrow *a)
 	put_end(t, "f", names[a->kind], back ? a->from : a->to);
 }
 
-/* What the trace does not have stands after all that it has. */
+/* Steps that are not in the trace come after all others. */
 static void set_times(struct timeline *t)
 {
 	const struct report_bug *b = t->bug;
@@ -177,12 +178,12 @@ static void put_bug(struct timeline *t)
 
 	set_times(t);
 	buf_addf(&t->text, "%s: ", b->id);
-	tell_title(b, &t->text);
+	describe_title(b, &t->text);
 	put_name(t, "process_name", t->process);
 	put_sort(t, "process_sort_index", t->process, t->process);
 	t->track = t->process + b->thread_count;
 	for (size_t i = 0; i < b->thread_count; i++) {
-		tell_thread(b, i, &t->text);
+		describe_thread(b, i, &t->text);
 		put_name(t, "thread_name", t->process + i);
 		put_sort(t, "thread_sort_index", t->process + i, ++t->track);
 		put_bars(t, i);

@@ -1,12 +1,12 @@
 /*
- * Text that lives as long as the whole it belongs to.
+ * A pool of strings that are freed together. All functions return a copy that the pool owns.
  */
 #ifndef REPORT_POOL_H
 #define REPORT_POOL_H
 
 #include <stddef.h>
 
-/* All zero is an empty one. */
+/* A zeroed struct is an empty pool. */
 struct pool {
 	char **items;
 	size_t count, capacity;

@@ -6,10 +6,11 @@
 #include "base/mem.h"
 #include "trace/read/kinds.h"
 
-#define CLOSE 4u	/* rows kept before the first that bug.json names, */
-#define BEFORE 8u	/* … more if it names but one or two: they alone tell little */
-#define NEAR 4u		/* … and at each side of others */
-#define ALONE 24u	/* rows before the end, if it names none */
+/* How many rows without a site are kept, so that the picture stays readable: */
+#define ROWS_BEFORE_FIRST 4u	/* before the first row with a site */
+#define ROWS_BEFORE_FEW 8u	/* before the first row with a site if the bug has at most two */
+#define ROWS_AROUND 4u		/* after each row with a site, and before each but the first */
+#define ROWS_AT_END 24u	/* at the end of the trace, if no site was found in it */
 
 uint64_t rows_acquires(const struct event *ev)
 {
@@ -37,18 +38,18 @@ static struct rows_thread *thread_of(struct rows *rows, uint32_t id)
 		*new = (struct rows_thread){ 0 };
 		for (size_t i = 0; t && i < rows->bug->site_count; i++)
 			if (rows->bug->sites[i].thread && strcmp(rows->bug->sites[i].thread, t->name) == 0)
-				new->concerned = true;
+				new->named = true;
 	}
 	return &rows->threads[id];
 }
 
-static void take(struct rows_thread *t, uint64_t lock, uint64_t ordinal)
+static void push_lock(struct rows_thread *t, uint64_t lock, uint64_t ordinal)
 {
 	if (lock && t->held_count < ROWS_HELD)
 		t->held[t->held_count++] = (struct rows_held){ lock, ordinal };
 }
 
-static void give(struct rows_thread *t, uint64_t lock)
+static void pop_lock(struct rows_thread *t, uint64_t lock)
 {
 	for (unsigned i = t->held_count; lock && i-- > 0; )
 		if (t->held[i].lock == lock) {
@@ -57,7 +58,7 @@ static void give(struct rows_thread *t, uint64_t lock)
 		}
 }
 
-static void call(struct rows_thread *t, const struct event *ev)
+static void follow_call(struct rows_thread *t, const struct event *ev)
 {
 	if (ev->kind == TRACE_FUNC_ENTRY) {
 		t->stack = xgrow(t->stack, t->depth, &t->capacity, sizeof(*t->stack));
@@ -94,12 +95,15 @@ static bool is_shared(const struct object *o)
 	return o->kind == OBJECT_GLOBAL || o->kind == OBJECT_HEAP || o->kind == OBJECT_MAPPING;
 }
 
-static bool concerned(struct rows *rows, uint32_t id)
+static bool is_named(struct rows *rows, uint32_t id)
 {
-	return thread_of(rows, id)->concerned;
+	return thread_of(rows, id)->named;
 }
 
-/* What libraries do for themselves is of no interest. */
+/*
+ * Is the pc in the program or in a file with debug information? Events within libraries are not
+ * shown.
+ */
 static bool in_program(struct rows *rows, uint64_t pc)
 {
 	const char *module;
@@ -111,33 +115,34 @@ static bool in_program(struct rows *rows, uint64_t pc)
 	return !module || !rows->bug->program || strcmp(module, rows->bug->program) == 0;
 }
 
-/* Is it worth a row, though nobody named it? */
-static bool matters(struct rows *rows, const struct event *ev, const struct object *object)
+/* Is the event worth a row although it is not a site? */
+static bool is_relevant(struct rows *rows, const struct event *ev, const struct object *object)
 {
-	bool self = concerned(rows, ev->thread);
+	bool self = is_named(rows, ev->thread);
 
 	switch (kind_class(ev->kind)) {
 	case TRACE_CLASS_ACCESS:
 	case TRACE_CLASS_ATOMIC:
-		if (rows->named)
+		if (rows->sites_found)
 			return overlaps(rows, ev->addr, ev->size);
 		return object && is_shared(object) && ev->kind != TRACE_FENCE;
 	case TRACE_CLASS_HEAP:
-		return rows->named && overlaps(rows, ev->addr, ev->kind == TRACE_MALLOC ? ev->arg : 1);
+		return rows->sites_found &&
+		       overlaps(rows, ev->addr, ev->kind == TRACE_MALLOC ? ev->arg : 1);
 	case TRACE_CLASS_THREAD:
 		if (ev->kind == TRACE_THREAD_CREATE)
 			return self && ev->arg &&
-			       concerned(rows, (uint32_t)ev->arg);
+			       is_named(rows, (uint32_t)ev->arg);
 		return self && ev->kind != TRACE_THREAD_START && ev->kind != TRACE_THREAD_EXIT;
 	case TRACE_CLASS_MUTEX: case TRACE_CLASS_RWLOCK: case TRACE_CLASS_SPIN: case TRACE_CLASS_COND:
 	case TRACE_CLASS_SEM: case TRACE_CLASS_BARRIER: case TRACE_CLASS_ONCE: case TRACE_CLASS_USER:
-		return self || !rows->named;
+		return self || !rows->sites_found;
 	default:
 		return false;
 	}
 }
 
-static void drop(struct rows *rows, size_t i)
+static void remove_row(struct rows *rows, size_t i)
 {
 	free(rows->at[i].stack);
 	if (i + 1 < rows->count) {
@@ -148,26 +153,30 @@ static void drop(struct rows *rows, size_t i)
 	rows->count--;
 }
 
-/* What was done to the memory concerned says more than locks taken for other things. */
-static size_t least_telling(const struct rows *rows)
+/* Returns the row to remove: the first that is not an access. Accesses say more about the bug. */
+static size_t least_relevant(const struct rows *rows)
 {
-	for (size_t i = 0; i + CLOSE < rows->count; i++)
+	for (size_t i = 0; i + ROWS_BEFORE_FIRST < rows->count; i++)
 		if (kind_class(rows->at[i].ev.kind) != TRACE_CLASS_ACCESS &&
 		    kind_class(rows->at[i].ev.kind) != TRACE_CLASS_ATOMIC)
 			return i;
 	return 0;
 }
 
-/* Of those between two that are named, the first and the last few stay. */
-static void thin(struct rows *rows)
+/*
+ * Removes a row if too many follow the last row with a site. Between two rows with sites, the first
+ * and the last ROWS_AROUND stay.
+ */
+static void limit_context(struct rows *rows)
 {
 	size_t many = rows->count - rows->segment;
 
-	if (!rows->met) {
-		if (many > (rows->named == 0 ? ALONE : rows->named > 2 ? CLOSE : BEFORE))
-			drop(rows, rows->named ? least_telling(rows) : 0);
-	} else if (many > 2 * NEAR) {
-		drop(rows, rows->segment + NEAR);
+	if (!rows->site_seen) {
+		if (many > (rows->sites_found == 0 ? ROWS_AT_END :
+			    rows->sites_found > 2 ? ROWS_BEFORE_FIRST : ROWS_BEFORE_FEW))
+			remove_row(rows, rows->sites_found ? least_relevant(rows) : 0);
+	} else if (many > 2 * ROWS_AROUND) {
+		remove_row(rows, rows->segment + ROWS_AROUND);
 	}
 }
 
@@ -179,7 +188,8 @@ static void copy_stack(struct row *row, const struct rows_thread *t)
 	row->stack_count = t->depth;
 }
 
-static void push(struct rows *rows, const struct event *ev, size_t site, const struct object *object)
+static void add_row(struct rows *rows, const struct event *ev, size_t site,
+		    const struct object *object)
 {
 	struct rows_thread *t = thread_of(rows, ev->thread);
 	uint64_t lock = rows_acquires(ev), *released = lock ? map_find(&rows->released, lock) : NULL;
@@ -188,22 +198,23 @@ static void push(struct rows *rows, const struct event *ev, size_t site, const s
 	rows->at = xgrow(rows->at, rows->count, &rows->capacity, sizeof(*rows->at));
 	row = &rows->at[rows->count++];
 	*row = (struct row){ .ev = *ev, .ordinal = rows->ordinal, .event = rows->event, .site = site,
-			     .skipped = rows->passed, .held_count = t->held_count,
-			     .handed = released ? *released : 0, .has_object = object != NULL };
-	rows->passed = 0;
+			     .skipped = rows->skipped, .held_count = t->held_count,
+			     .released_at = released ? *released : 0,
+			     .has_object = object != NULL };
+	rows->skipped = 0;
 	if (object)
 		row->object = *object;
 	memcpy(row->held, t->held, sizeof(row->held));
 	if (site == REPORT_NONE) {
-		thin(rows);
+		limit_context(rows);
 		return;
 	}
 	copy_stack(row, t);
-	rows->met = true;
+	rows->site_seen = true;
 	rows->segment = rows->count;
 }
 
-/* It belongs to the event before it. */
+/* Attaches a `value` event to the row of the event before it. */
 static void add_value(struct rows *rows, const struct event *ev)
 {
 	struct row *row = rows->count ? &rows->at[rows->count - 1] : NULL;
@@ -213,7 +224,7 @@ static void add_value(struct rows *rows, const struct event *ev)
 		row->value[row->values++] = ev->arg;
 }
 
-static void step(struct rows *rows, const struct event *ev)
+static void add_event(struct rows *rows, const struct event *ev)
 {
 	struct rows_thread *t = thread_of(rows, ev->thread);
 	struct object object;
@@ -222,18 +233,19 @@ static void step(struct rows *rows, const struct event *ev)
 
 	rows->event += kind_class(ev->kind) != TRACE_CLASS_FUNC;
 	if (kind_class(ev->kind) == TRACE_CLASS_FUNC || ev->kind == TRACE_JUMP)
-		call(t, ev);
+		follow_call(t, ev);
 	if (ev->kind == TRACE_THREAD_START)
 		t->start_pc = ev->pc;
-	take(t, rows_acquires(ev), rows->ordinal);
+	push_lock(t, rows_acquires(ev), rows->ordinal);
 	if (site != REPORT_NONE ||
-	    (matters(rows, ev, known ? &object : NULL) && in_program(rows, ev->pc)))
-		push(rows, ev, site, known ? &object : NULL);
+	    (is_relevant(rows, ev, known ? &object : NULL) && in_program(rows, ev->pc)))
+		add_row(rows, ev, site, known ? &object : NULL);
 	else
-		rows->passed += kind_class(ev->kind) != TRACE_CLASS_FUNC && ev->kind != TRACE_THREAD_START &&
-				ev->kind != TRACE_THREAD_EXIT;
+		rows->skipped += kind_class(ev->kind) != TRACE_CLASS_FUNC &&
+				 ev->kind != TRACE_THREAD_START &&
+				 ev->kind != TRACE_THREAD_EXIT;
 	t = thread_of(rows, ev->thread);
-	give(t, rows_releases(ev));
+	pop_lock(t, rows_releases(ev));
 	if (rows_releases(ev))
 		*map_put(&rows->released, rows_releases(ev), NULL) = rows->ordinal + 1;
 	rows->ordinal++;
@@ -245,12 +257,12 @@ int rows_collect(struct rows *rows, struct err *err)
 	int got;
 
 	for (size_t i = 0; i < rows->site_count; i++)
-		rows->named += rows->found[i].there;
+		rows->sites_found += rows->found[i].there;
 	while ((got = reader_next(rows->reader, &ev, err)) > 0)
 		if (ev.kind == TRACE_VALUE)
 			add_value(rows, &ev);
 		else
-			step(rows, &ev);
+			add_event(rows, &ev);
 	return got;
 }
 

@@ -1,7 +1,8 @@
 /*
- * The events of a trace that are worth a row in a picture of the bug: those that bug.json
- * names, others on the same memory, and what the threads concerned do with locks and
- * the like nearby. A fold over the trace, in memory that does not grow with it.
+ * Chooses the events of a trace that the picture of a bug shows as rows: the events that bug.json
+ * names (its sites), and for context other accesses to their memory and nearby synchronisation by
+ * their threads. A single pass over the trace; its memory does not grow with the length of the
+ * trace.
  */
 #ifndef REPORT_ROWS_H
 #define REPORT_ROWS_H
@@ -10,37 +11,41 @@
 #include "report/lookup.h"
 #include "symbol/object.h"
 
-#define ROWS_HELD 8u	/* locks of a thread that are followed */
+#define ROWS_HELD 8u	/* locks held by a thread at once; further ones are not followed */
 
+/* A lock that a thread holds. */
 struct rows_held {
-	uint64_t lock, since;	/* since: ordinal of the event that took it */
+	uint64_t lock;
+	uint64_t since;		/* ordinal of the event that acquired it */
 };
 
+/* An event that was chosen, and what was known when it happened. */
 struct row {
 	struct event ev;
-	uint64_t ordinal;
-	uint64_t event;		/* number among events that are no calls and returns, from 1 */
-	uint64_t skipped;	/* events since the row before; calls and returns do not count */
-	uint64_t dropped;	/* rows that were here, and were too many */
-	size_t site;		/* of the bug, or REPORT_NONE */
+	uint64_t ordinal;	/* events of the trace before it, without `value` events */
+	uint64_t event;		/* its number from 1 in the trace, without calls and returns */
+	uint64_t skipped;	/* events since the row before, without calls and returns */
+	uint64_t dropped;	/* rows removed again between the row before and this one */
+	size_t site;		/* index of the bug's site that it is, or REPORT_NONE */
 	bool has_object;
 	struct object object;
-	struct rows_held held[ROWS_HELD];	/* by its thread: an acquiring event's is there, a releasing one's still */
+	struct rows_held held[ROWS_HELD];	/* by its thread, with the event's own lock */
 	unsigned held_count;
-	uint64_t handed;	/* acquires: ordinal + 1 of the release before; 0: there was none */
-	uint64_t *stack;	/* pcs of callers, innermost first; rows with a site only */
+	uint64_t released_at;	/* acquisition: ordinal + 1 of the lock's last release; 0: none */
+	uint64_t *stack;	/* pcs of callers, innermost first; only if `site` is set */
 	size_t stack_count;
-	uint64_t value[2];	/* what was read, or is in memory then; two words of 16 bytes */
-	unsigned values;	/* … as many as are known */
+	uint64_t value[2];	/* read, or in memory after the event; two words for 16 bytes */
+	unsigned values;	/* number of known words in `value` */
 };
 
+/* A thread at the current position in the trace. */
 struct rows_thread {
 	struct rows_held held[ROWS_HELD];
 	unsigned held_count;
-	uint64_t *stack;	/* callers' pcs, outermost first */
+	uint64_t *stack;	/* pcs of callers, outermost first */
 	size_t depth, capacity;
-	bool concerned;		/* bug.json names it */
-	uint64_t start_pc;
+	bool named;		/* a site of bug.json is by this thread */
+	uint64_t start_pc;	/* its start routine; 0: unknown */
 };
 
 struct rows {
@@ -48,25 +53,29 @@ struct rows {
 	struct reader *reader;
 	struct objects *objects;
 	struct lookup *lookup;
-	const struct events_found *found;	/* per site */
+	const struct events_found *found;	/* [site_count] events of the sites */
 	size_t site_count;
-	struct row *at;
+	struct row *at;		/* the rows, in the order of the trace */
 	size_t count, capacity;
-	struct rows_thread *threads;	/* by id, as they are at the end */
+	struct rows_thread *threads;	/* by id; as they are at the end of the trace */
 	size_t thread_count, thread_capacity;
 	/* private */
-	struct map released;	/* lock to ordinal + 1 */
-	size_t segment;		/* row after the last one with a site */
-	size_t named;		/* sites that will be met */
-	bool met;		/* … one was */
-	uint64_t ordinal, event, passed;
+	struct map released;	/* lock to ordinal + 1 of its last release */
+	size_t segment;		/* first row after the last one with a site */
+	size_t sites_found;	/* sites whose events are in the trace */
+	bool site_seen;		/* the pass has reached the first of them */
+	uint64_t ordinal, event;	/* of the current event, as in struct row */
+	uint64_t skipped;	/* events since the last row */
 };
 
-/* Set bug, reader, objects, lookup, found and site_count; all else is zero. */
+/*
+ * Reads the trace. The caller sets bug, reader, objects, lookup, found and site_count and zeroes
+ * the rest.
+ */
 int rows_collect(struct rows *rows, struct err *err);
 void rows_free(struct rows *rows);
 
-/* What a lock event takes or gives back; 0: neither. */
+/* Return the lock that an event acquires or releases, 0 if there is none. */
 uint64_t rows_acquires(const struct event *ev);
 uint64_t rows_releases(const struct event *ev);
 

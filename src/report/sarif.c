@@ -1,6 +1,6 @@
 /*
- * SARIF 2.1.0: a rule per kind of bug, a result per bug, and its interleaving as a code flow
- * with a thread flow per thread of the program.
+ * SARIF 2.1.0: a rule for each kind of bug, a result for each bug. The interleaving is a code flow
+ * with a thread flow for each thread of the program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,20 +16,20 @@
 #include "report/format.h"
 #include "report/uri.h"
 
-#define ROOT "SRCROOT"	/* stands for the working folder */
+#define ROOT "SRCROOT"	/* the uriBaseId of the working folder */
 
 struct sarif {
 	struct json j;
-	char *folder;
-	bool compared;		/* the hunt was given a baseline */
-	struct buf text;	/* for what is put together; empty between uses */
-	char **rules;		/* ids */
+	char *folder;		/* the working folder */
+	bool compared;		/* the hunt had a baseline */
+	struct buf text;	/* scratch; empty between uses */
+	char **rules;		/* ids of the rules written so far */
 	size_t rule_count, rule_capacity;
 };
 
 /*
- * "text" of a message. There, "[a](b)" is a link, which text of the program must not become, and
- * "{0}" a placeholder: the standard wants braces doubled. Clears `text`.
+ * Writes a message and clears `text`. In messages "[a](b)" is a link and "{0}" a placeholder, which
+ * text of the program must not become: "](" gets a blank in between, and braces are doubled.
  */
 static void put_message(struct sarif *s, const char *key, struct buf *text)
 {
@@ -49,7 +49,7 @@ static void put_message(struct sarif *s, const char *key, struct buf *text)
 	buf_clear(text);
 }
 
-/* Left out if there is nothing. */
+/* Writes nothing if the text is NULL. */
 static void put_known(struct sarif *s, const char *key, const char *text)
 {
 	if (text)
@@ -93,13 +93,14 @@ static void put_place(struct sarif *s, const struct report_place *at)
 }
 
 /* "1: Thread 0.1 (teller) reads balance" */
-static void tell_whole(const struct report_bug *b, const struct report_step *step, struct buf *out)
+static void describe_step_of_thread(const struct report_bug *b, const struct report_step *step,
+				    struct buf *out)
 {
 	if (step->number)
 		buf_addf(out, "%u: ", step->number);
-	tell_thread(b, step->thread, out);
+	describe_thread(b, step->thread, out);
 	buf_add_char(out, ' ');
-	tell_step(b, step, out);
+	describe_step(b, step, out);
 }
 
 static void put_stack(struct sarif *s, const struct report_step *step)
@@ -126,10 +127,10 @@ static bool has(const char *op, const char *part)
 	return strstr(op, part) != NULL;
 }
 
-/* In words that the standard suggests. */
+/* Writes the kinds of a location, of the words that the standard suggests. */
 static void put_kinds(struct sarif *s, const struct report_step *step)
 {
-	bool done = !step->pending;	/* who waits for a lock has not got it */
+	bool done = !step->pending;	/* a blocked thread has not acquired the lock */
 	bool lock = done && has(step->op, "lock"), gone = has(step->op, "unlock") || strcmp(step->op, "free") == 0;
 	bool memory = done && (strcmp(step->op, "malloc") == 0 || strcmp(step->op, "free") == 0);
 
@@ -169,7 +170,7 @@ static void put_step(struct sarif *s, const struct report_bug *b, size_t i)
 	json_open(j, NULL, '{');
 	json_open(j, "location", '{');
 	put_place(s, &step->at);
-	tell_whole(b, step, &s->text);
+	describe_step_of_thread(b, step, &s->text);
 	put_message(s, "message", &s->text);
 	json_close(j, '}');
 	put_stack(s, step);
@@ -192,7 +193,7 @@ static void put_thread(struct sarif *s, const struct report_bug *b, size_t threa
 		if (!any) {	/* a flow without locations is not valid */
 			json_open(j, NULL, '{');
 			json_text(j, "id", b->threads[thread].name);
-			tell_thread(b, thread, &s->text);
+			describe_thread(b, thread, &s->text);
 			put_message(s, "message", &s->text);
 			json_open(j, "locations", '[');
 			any = true;
@@ -226,7 +227,7 @@ static bool is_named(const struct report_step *step)
 	return step->number || step->role == REPORT_FAILURE;
 }
 
-/* Where a reader should look first: the cause begins there; else where it failed. */
+/* The location is the first event of the cause, or without a cause the place of the failure. */
 static void put_locations(struct sarif *s, const struct report_bug *b)
 {
 	const struct report_place *first = NULL;
@@ -254,43 +255,42 @@ static void put_locations(struct sarif *s, const struct report_bug *b)
 		json_open(&s->j, NULL, '{');
 		json_number(&s->j, "id", i + 1);
 		put_place(s, &b->steps[i].at);
-		tell_whole(b, &b->steps[i], &s->text);
+		describe_step_of_thread(b, &b->steps[i], &s->text);
 		put_message(s, "message", &s->text);
 		json_close(&s->j, '}');
 	}
 	json_close(&s->j, ']');
 }
 
-/* The first sentence is all that some viewers show. */
-static void tell_bug(const struct report_bug *b, struct buf *out)
+/* The message of a result. Some viewers show only its first sentence: the title. */
+static void describe_bug(const struct report_bug *b, struct buf *out)
 {
 	struct buf more = { 0 };
 
-	tell_title(b, out);
+	describe_title(b, out);
 	buf_add_text(out, ".\n");
-	tell_failure(b, out);
-	tell_details(b, false, &more);
+	describe_failure(b, out);
+	describe_details(b, false, &more);
 	if (more.size)
 		buf_addf(out, ":\n%s", buf_string(&more));
 	for (size_t i = 0; i < b->step_count; i++)
 		if (is_named(&b->steps[i])) {
 			buf_add_char(out, '\n');
-			tell_whole(b, &b->steps[i], out);
+			describe_step_of_thread(b, &b->steps[i], out);
 			buf_clear(&more);
-			tell_effect(b, &b->steps[i], &more);
-			if (more.size)
-				buf_addf(out, " %s", buf_string(&more));
+			describe_effect(b, &b->steps[i], &more);
+			buf_add_text(out, buf_string(&more));
 		}
 	buf_clear(&more);
-	tell_outcome(b, &more);
+	describe_outcome(b, &more);
 	if (more.size)
 		buf_addf(out, "\n%s", buf_string(&more));
 	buf_add_text(out, "\nReplay it: ");
-	tell_replay(b, NULL, out);
+	describe_replay_command(b, NULL, out);
 	buf_free(&more);
 }
 
-/* Its place in the list. */
+/* Returns the index of a rule, or rule_count if it is new. */
 static size_t rule_of(struct sarif *s, const char *id)
 {
 	size_t i = 0;
@@ -304,7 +304,7 @@ static void put_rule(struct sarif *s, const struct report_bug *b)
 {
 	struct json *j = &s->j;
 
-	tell_kind(b, &s->text);
+	describe_kind(b, &s->text);
 	if (rule_of(s, buf_string(&s->text)) < s->rule_count) {
 		buf_clear(&s->text);
 		return;
@@ -314,9 +314,9 @@ static void put_rule(struct sarif *s, const struct report_bug *b)
 	json_open(j, NULL, '{');
 	json_text(j, "id", buf_string(&s->text));
 	buf_clear(&s->text);
-	tell_kind_title(b, &s->text);
+	describe_kind_title(b, &s->text);
 	put_message(s, "shortDescription", &s->text);
-	tell_hint(b, &s->text);
+	describe_hint(b, &s->text);
 	if (s->text.size)
 		put_message(s, "help", &s->text);
 	json_open(j, "defaultConfiguration", '{');
@@ -335,7 +335,7 @@ static void put_result(struct sarif *s, const struct report_bug *b)
 	struct json *j = &s->j;
 
 	json_open(j, NULL, '{');
-	tell_kind(b, &s->text);
+	describe_kind(b, &s->text);
 	json_text(j, "ruleId", buf_string(&s->text));
 	json_number(j, "ruleIndex", rule_of(s, buf_string(&s->text)));
 	buf_clear(&s->text);
@@ -343,7 +343,7 @@ static void put_result(struct sarif *s, const struct report_bug *b)
 	json_text(j, "level", "error");
 	if (s->compared)
 		json_text(j, "baselineState", b->known ? "unchanged" : "new");
-	tell_bug(b, &s->text);
+	describe_bug(b, &s->text);
 	put_message(s, "message", &s->text);
 	put_locations(s, b);
 	put_flow(s, b);
@@ -357,7 +357,7 @@ static void put_result(struct sarif *s, const struct report_bug *b)
 	put_known(s, "failure", b->failure);
 	put_known(s, "variable", b->variable);
 	put_known(s, "command", b->command);
-	tell_replay(b, NULL, &s->text);
+	describe_replay_command(b, NULL, &s->text);
 	json_text(j, "replay", buf_string(&s->text));
 	buf_clear(&s->text);
 	json_close(j, '}');
@@ -400,7 +400,7 @@ static void sarif_all(const struct report *r, const struct report_style *style, 
 			   .compared = json_is_object(json_object_get(r->json, "baseline")) };
 
 	(void)style;
-	if (!s.folder)	/* it was removed: nothing is below it */
+	if (!s.folder)	/* the working folder was removed */
 		s.folder = xstrdup("/");
 	json_open(&s.j, NULL, '{');
 	json_text(&s.j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");

@@ -7,13 +7,14 @@
 #include "report/describe.h"
 #include "report/escape.h"
 
-#define HEAD 44		/* names of the threads */
-#define SLOTS 4		/* bars side by side */
-#define ABOUT 1040	/* width of a wide picture, if the number of threads allows it */
+/* Lengths are in units of the view box, about a pixel each. */
+#define HEAD 44			/* height of the thread names */
+#define SLOTS 4			/* bars side by side; further ones overlap */
+#define TARGET_WIDTH 1040	/* width of a wide picture, if the number of threads allows it */
 
-struct row_place {
+struct row_layout {
 	int y, height;
-	int right;	/* end of what stands in the row */
+	int right;	/* right end of the text or card */
 };
 
 struct picture {
@@ -21,12 +22,12 @@ struct picture {
 	bool wide;
 	const char *id;
 	struct buf *out;
-	int column;		/* width: of a thread's column, or between two lifelines */
-	int text;		/* of text: from the lifeline (wide), or from the left */
+	int column;		/* wide: width of a column; narrow: distance of lifelines */
+	int text;		/* distance of texts from the lifeline (narrow: left edge) */
 	int width, height;
-	unsigned slots;		/* most bars side by side */
-	unsigned *slot;		/* per bar */
-	struct row_place *rows;
+	unsigned slots;		/* greatest number of bars side by side */
+	unsigned *slot;		/* [bar_count] slot of each bar, from 0 at the lifeline */
+	struct row_layout *rows;
 };
 
 static int lifeline(const struct picture *p, size_t thread)
@@ -44,13 +45,14 @@ static int text_right(const struct picture *p, size_t thread)
 	return p->wide ? (int)(thread + 1) * p->column - 22 : p->width - 2;
 }
 
+/* Events of the cause and failures are cards with their source line; others are a line of text. */
 static bool is_card(const struct report_step *s)
 {
 	return s->role != REPORT_CONTEXT;
 }
 
-/* Bars of a thread that overlap stand side by side. */
-static void place_bars(struct picture *p)
+/* Assigns slots so that overlapping bars of a thread are side by side. */
+static void layout_bars(struct picture *p)
 {
 	const struct report_bug *b = p->bug;
 
@@ -76,11 +78,11 @@ static int characters(const struct buf *text)
 	return n;
 }
 
-/* Where `room` is too little for the whole, the name of the one file is left to the table. */
+/* "bank.c:22"; only ":22" if that is wider than `room` and all steps are in one file. */
 static void short_place(const struct picture *p, const struct report_step *s, int room, struct buf *out)
 {
-	tell_place(&s->at, out);
-	if (s->at.line && characters(out) * 7 > room && tell_common_file(p->bug)) {
+	describe_place(&s->at, out);
+	if (s->at.line && characters(out) * 7 > room && describe_common_file(p->bug)) {
 		buf_clear(out);
 		buf_addf(out, ":%u", s->at.line);
 	}
@@ -93,7 +95,7 @@ static void context_text(const struct picture *p, const struct report_step *s, s
 
 	if (!p->wide)
 		buf_addf(out, "%s ", p->bug->threads[s->thread].name);
-	tell_step(p->bug, s, out);
+	describe_step(p->bug, s, out);
 	if (!s->at.file)
 		return;
 	short_place(p, s, text_right(p, s->thread) - text_left(p, s->thread) - characters(out) * 13 / 2 - 12, &place);
@@ -101,7 +103,7 @@ static void context_text(const struct picture *p, const struct report_step *s, s
 	buf_free(&place);
 }
 
-static void place_rows(struct picture *p)
+static void layout_rows(struct picture *p)
 {
 	const struct report_bug *b = p->bug;
 	int y = HEAD + 8;
@@ -154,7 +156,7 @@ static void draw_head(struct picture *p)
 		if (p->wide) {
 			buf_addf(p->out, "<rect class=\"head\" x=\"%d\" y=\"2\" width=\"%d\" height=\"34\" rx=\"6\"/>",
 				 x - 8, p->column - 28);
-			tell_thread(b, i, &name);
+			describe_thread(b, i, &name);
 			buf_addf(p->out, "<text class=\"name\" x=\"%d\" y=\"24\">", x + 2);
 			cut_text(p, &name, p->column - 44, 8);
 			buf_add_text(p->out, "</text>");
@@ -221,7 +223,7 @@ static const char *role_class(const struct report_step *s)
 	       s->pending ? "cause unreached" : "cause";
 }
 
-/* What a screen reader says of a step. */
+/* The text of a step for screen readers. */
 static void label(struct picture *p, size_t row)
 {
 	const struct report_step *s = &p->bug->steps[row];
@@ -229,12 +231,12 @@ static void label(struct picture *p, size_t row)
 
 	if (s->number)
 		buf_addf(&text, "Step %u. ", s->number);
-	tell_thread(p->bug, s->thread, &text);
+	describe_thread(p->bug, s->thread, &text);
 	buf_add_char(&text, ' ');
-	tell_step(p->bug, s, &text);
+	describe_step(p->bug, s, &text);
 	if (s->at.file) {
 		buf_add_text(&text, " at ");
-		tell_place(&s->at, &text);
+		describe_place(&s->at, &text);
 	}
 	if (s->locks)
 		buf_addf(&text, ", holding %s", s->locks);
@@ -263,7 +265,7 @@ static void draw_card(struct picture *p, size_t row)
 	}
 	if (!p->wide)
 		buf_addf(&what, "%s ", p->bug->threads[s->thread].name);
-	tell_step(p->bug, s, &what);
+	describe_step(p->bug, s, &what);
 	short_place(p, s, right - at - 16 - characters(&what) * 8, &place);
 	buf_addf(p->out, "<text class=\"what\" x=\"%d\" y=\"%d\">", at, y + 20);
 	cut_text(p, &what, right - at - 16 - characters(&place) * 7, 8);
@@ -343,9 +345,9 @@ void svg_bug(const struct report_bug *b, enum svg_form form, const char *id, str
 	struct picture p = { .bug = b, .wide = form == SVG_WIDE, .id = id, .out = out };
 	int threads = b->thread_count ? (int)b->thread_count : 1;
 
-	place_bars(&p);
+	layout_bars(&p);
 	if (p.wide) {
-		p.column = ABOUT / threads;
+		p.column = TARGET_WIDTH / threads;
 		p.column = p.column < 260 ? 260 : p.column > 480 ? 480 : p.column;
 		p.text = 16 + 7 * (int)p.slots;
 		p.width = p.column * threads;
@@ -356,7 +358,7 @@ void svg_bug(const struct report_bug *b, enum svg_form form, const char *id, str
 			p.column = 120 / threads;
 		p.text = p.column * threads + 12;
 	}
-	place_rows(&p);
+	layout_rows(&p);
 	buf_addf(out, "<svg class=\"picture %s\" role=\"group\" aria-label=\"The interleaving, a %s per thread, time "
 		 "downwards\" viewBox=\"0 0 %d %d\" width=\"%d\" style=\"min-width:%dpx\">\n", p.wide ? "wide" : "narrow",
 		 p.wide ? "column" : "line", p.width, p.height, p.width, p.wide ? p.width * 3 / 4 : 0);
@@ -376,7 +378,10 @@ static const char *thread_of(const struct report_site *s)
 	return s->thread ? s->thread : "?";
 }
 
-/* Threads by their first events; *lanes: how many there are up to this one. */
+/*
+ * Returns the lane of the i-th event's thread: lanes are in the order of first events. *lanes is
+ * the number of threads up to that event.
+ */
 static size_t lane_of(const struct report_site *sites, size_t i, size_t *lanes)
 {
 	size_t lane = REPORT_NONE;
@@ -412,10 +417,10 @@ void svg_events(const struct report_site *sites, size_t count, const char *label
 		buf_addf(out, "<circle class=\"dot t%zu cause\" cx=\"%zu\" cy=\"%zu\" r=\"5\"/>",
 			 1 + lane % (REPORT_COLOURS - 1), 10 + lane * 18, i * 24 + 14);
 		buf_addf(&text, "%s %s ", thread_of(&sites[i]), sites[i].op);
-		tell_place(&sites[i].at, &text);
+		describe_place(&sites[i].at, &text);
 		if (sites[i].object) {
 			buf_add_char(&text, ' ');
-			tell_object(sites[i].object, &text);
+			describe_object(sites[i].object, &text);
 		}
 		buf_addf(out, "<text class=\"line\" x=\"%zu\" y=\"%zu\">", left, i * 24 + 18);
 		escape_html_cut(out, buf_string(&text), left < 200 ? (240 - left) * 10 / 68 : 4);

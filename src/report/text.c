@@ -1,6 +1,6 @@
 /*
- * For a terminal, and report.txt: a column per thread, time downwards. Where the columns
- * would be too narrow, a line per step with the thread's name before it.
+ * The text format, for terminals and report.txt: a column for each thread, time downwards. Where
+ * columns would be too narrow, a line for each step that begins with the name of its thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +11,22 @@
 #include "report/escape.h"
 #include "report/format.h"
 
-#define COLUMN_LEAST 24u
+#define COLUMN_LEAST 24u	/* characters */
 #define WIDTH_LEAST 40u
 
+/* A bug that is being printed. */
 struct screen {
 	const struct report_style *style;
 	const struct report_bug *bug;
 	struct buf *out;
-	size_t width, column;	/* column 0: there are none */
-	size_t *place;		/* of a thread among the columns, REPORT_NONE: it is not shown */
+	size_t width;		/* of the output, in characters */
+	size_t column;		/* width of a column; 0: no columns, a line for each step */
+	size_t *lane;		/* [thread_count] column of each thread; REPORT_NONE: hidden */
 	size_t columns;
-	const char *file;	/* of all steps; NULL: they differ, or there is room to name it each time */
+	const char *file;	/* file of all steps, named once; NULL: each step names its file */
 };
 
-/* By report_colour(). */
+/* ANSI colours by report_colour(). */
 static const char *const colours[REPORT_COLOURS] = { "37", "36", "33", "35", "32", "34", "96", "93" };
 
 static void paint(struct screen *s, const char *code)
@@ -39,7 +41,7 @@ static void spaces(struct screen *s, size_t count)
 		buf_add_char(s->out, ' ');
 }
 
-/* Text at most `room` wide; with blanks after it if `fill`. Clears `text`. */
+/* Prints `text` cut to `room` columns, padded with blanks if `fill`. Clears `text`. */
 static void put(struct screen *s, struct buf *text, size_t room, bool fill)
 {
 	size_t taken = escape_terminal(s->out, buf_string(text), room, s->style->ascii);
@@ -49,7 +51,7 @@ static void put(struct screen *s, struct buf *text, size_t room, bool fill)
 	buf_clear(text);
 }
 
-/* Words that go over several lines. */
+/* Prints text with line breaks between words. */
 static void wrap(struct screen *s, const char *text, size_t indent)
 {
 	size_t room = s->width > indent + 10 ? s->width - indent : 10;
@@ -58,7 +60,7 @@ static void wrap(struct screen *s, const char *text, size_t indent)
 		size_t length = strcspn(text, "\n"), fit = length;
 		struct buf line = { 0 };
 
-		if (length > room)	/* bytes; a line with other scripts may be shorter */
+		if (length > room)	/* bytes: multi-byte characters make lines shorter */
 			for (fit = room; fit > 0 && text[fit] != ' '; fit--)
 				;
 		if (fit == 0)
@@ -78,9 +80,10 @@ static const char *bar(const struct screen *s)
 	return s->style->ascii ? "| " : "│ ";
 }
 
+/* Prints the separators left of the thread's column. */
 static void begin_row(struct screen *s, size_t thread)
 {
-	for (size_t i = 0; i < s->place[thread]; i++) {
+	for (size_t i = 0; i < s->lane[thread]; i++) {
 		spaces(s, s->column - 2);
 		paint(s, "2");
 		buf_add_text(s->out, bar(s));
@@ -94,11 +97,11 @@ static void head(struct screen *s)
 	struct buf name = { 0 };
 
 	for (size_t i = 0; i < b->thread_count; i++) {
-		bool last = s->place[i] + 1 == s->columns;
+		bool last = s->lane[i] + 1 == s->columns;
 
-		if (s->place[i] == REPORT_NONE)
+		if (s->lane[i] == REPORT_NONE)
 			continue;
-		tell_thread(b, i, &name);
+		describe_thread(b, i, &name);
 		paint(s, "1");
 		paint(s, colours[report_colour(b, i)]);
 		put(s, &name, s->column - 3, !last);
@@ -129,7 +132,7 @@ static void gap(struct screen *s, const struct report_step *step)
 		return;
 	paint(s, "2");
 	buf_addf(s->out, "%s %llu more event%s\n", s->style->ascii ? "..." : "⋮",
-		 (unsigned long long)step->skipped, step->skipped == 1 ? "" : "s");
+		 (unsigned long long)step->skipped, plural(step->skipped));
 	paint(s, "0");
 }
 
@@ -161,11 +164,11 @@ static void row(struct screen *s, size_t i)
 		buf_addf(&text, "%u ", step->number);
 	else
 		buf_add_text(&text, step->role == REPORT_FAILURE ? s->style->ascii ? "x " : "✗ " : "  ");
-	tell_step(s->bug, step, &text);
+	describe_step(s->bug, step, &text);
 	if (s->file && step->at.line)
 		buf_addf(&place, ":%u", step->at.line);
 	else
-		tell_place(&step->at, &place);
+		describe_place(&step->at, &place);
 	used = escape_width(buf_string(&place));
 	emphasis(s, step);
 	if (used + 12 > room) {
@@ -191,29 +194,29 @@ static void row(struct screen *s, size_t i)
 	buf_free(&place);
 }
 
-/* In brief: the cause, and that one of its threads fails. */
+/* In brief: the events of the cause, and failures of their threads. */
 static bool is_shown(const struct screen *s, const struct report_step *step)
 {
 	return !s->style->brief || step->number ||
-	       (step->role == REPORT_FAILURE && s->place[step->thread] != REPORT_NONE);
+	       (step->role == REPORT_FAILURE && s->lane[step->thread] != REPORT_NONE);
 }
 
-static void place_threads(struct screen *s)
+static void layout_threads(struct screen *s)
 {
 	const struct report_bug *b = s->bug;
 
 	s->columns = 0;
-	s->place = xcalloc(b->thread_count + 1, sizeof(*s->place));
+	s->lane = xcalloc(b->thread_count + 1, sizeof(*s->lane));
 	for (size_t i = 0; i < b->thread_count; i++) {
-		s->place[i] = s->style->brief ? REPORT_NONE : s->columns;
+		s->lane[i] = s->style->brief ? REPORT_NONE : s->columns;
 		for (size_t k = 0; k < b->step_count; k++)
 			if (b->steps[k].thread == i && b->steps[k].number)
-				s->place[i] = s->columns;
-		s->columns += s->place[i] != REPORT_NONE;
+				s->lane[i] = s->columns;
+		s->columns += s->lane[i] != REPORT_NONE;
 	}
 }
 
-/* Is there room to name the file each time? */
+/* Is there room for the name of the file in each step? */
 static bool fits(const struct screen *s)
 {
 	const struct report_bug *b = s->bug;
@@ -223,8 +226,8 @@ static bool fits(const struct screen *s)
 	for (size_t i = 0; i < b->step_count && fit; i++) {
 		if (!is_shown(s, &b->steps[i]))
 			continue;
-		tell_step(b, &b->steps[i], &text);
-		tell_place(&b->steps[i].at, &text);
+		describe_step(b, &b->steps[i], &text);
+		describe_place(&b->steps[i].at, &text);
 		fit = escape_width(buf_string(&text)) + 6 <= s->column;
 		buf_clear(&text);
 	}
@@ -237,11 +240,11 @@ static void steps(struct screen *s)
 	const struct report_bug *b = s->bug;
 	struct buf text = { 0 };
 
-	place_threads(s);
+	layout_threads(s);
 	s->column = s->columns ? (s->width + 2) / s->columns : 0;
 	if (s->column < COLUMN_LEAST)
 		s->column = 0;
-	s->file = s->column && !fits(s) ? tell_common_file(b) : NULL;
+	s->file = s->column && !fits(s) ? describe_common_file(b) : NULL;
 	if (s->columns)
 		buf_add_char(s->out, '\n');
 	if (s->columns && s->file) {
@@ -257,7 +260,7 @@ static void steps(struct screen *s)
 			row(s, i);
 	if (s->columns)
 		buf_add_char(s->out, '\n');
-	free(s->place);
+	free(s->lane);
 }
 
 static void effects(struct screen *s)
@@ -267,14 +270,14 @@ static void effects(struct screen *s)
 	for (size_t i = 0; i < s->bug->step_count; i++) {
 		const struct report_step *step = &s->bug->steps[i];
 
-		tell_effect(s->bug, step, &effect);
+		describe_effect(s->bug, step, &effect);
 		if (!effect.size)
 			continue;
 		buf_addf(&text, "%u: ", step->number);
-		tell_thread(s->bug, step->thread, &text);
+		describe_thread(s->bug, step->thread, &text);
 		buf_add_char(&text, ' ');
-		tell_step(s->bug, step, &text);
-		buf_addf(&text, " %s", buf_string(&effect));
+		describe_step(s->bug, step, &text);
+		buf_add_text(&text, buf_string(&effect));
 		wrap(s, buf_string(&text), 2);
 		buf_clear(&text);
 		buf_clear(&effect);
@@ -288,22 +291,22 @@ static void outcome(struct screen *s)
 	bool stuck = s->bug->class && strcmp(s->bug->class, "deadlock") == 0;
 	struct buf text = { 0 };
 
-	/* Other outcomes say it all. */
-	if (!s->style->brief || tell_is_two(s->bug) || stuck)
+	/* In brief, the outcome of other bugs says enough. */
+	if (!s->style->brief || describe_is_two_variables(s->bug) || stuck)
 		effects(s);
-	tell_outcome(s->bug, &text);
+	describe_outcome(s->bug, &text);
 	wrap(s, buf_string(&text), 2);
 	buf_clear(&text);
-	tell_hint(s->bug, &text);
+	describe_hint(s->bug, &text);
 	wrap(s, buf_string(&text), 2);
 	buf_clear(&text);
 	if (!s->style->brief)
-		tell_difference(s->bug, &text);
+		describe_difference(s->bug, &text);
 	wrap(s, buf_string(&text), 2);
 	buf_free(&text);
 }
 
-/* A line of its own, which is not broken: a command. */
+/* Prints a line that is never broken, such as a command. */
 static void line(struct screen *s, struct buf *text)
 {
 	spaces(s, 2);
@@ -316,7 +319,7 @@ static void command(struct screen *s, const char *what, const char *schedule)
 	struct buf text = { 0 };
 
 	buf_addf(&text, "%s: ", what);
-	tell_replay(s->bug, schedule, &text);
+	describe_replay_command(s->bug, schedule, &text);
 	line(s, &text);
 	buf_free(&text);
 }
@@ -331,15 +334,15 @@ static void cause(struct screen *s)
 		return;
 	buf_add_text(&text, strcmp(b->cause, "predicted") == 0 ? "cause: " : "likely cause: ");
 	if (s->style->brief) {
-		tell_title(b, &text);
+		describe_title(b, &text);
 		buf_add_text(&text, " (");
 	}
-	tell_kind(b, &text);
+	describe_kind(b, &text);
 	if (s->style->brief)
 		buf_add_char(&text, ')');
 	else
 		buf_add_text(&text, strcmp(b->cause, "predicted") == 0 ? ", predicted from runs that passed" :
-			     ", what sets this run apart from runs that passed");
+			     ", the order that sets this run apart from runs that passed");
 	paint(s, "1");
 	wrap(s, buf_string(&text), 2);
 	paint(s, "0");
@@ -358,21 +361,21 @@ static void others(struct screen *s)
 			buf_add_text(s->out, "\n  Other orders that fail:\n");
 		for (size_t k = 0; k < in->count; k++) {
 			buf_add_text(&text, k ? ", " : "");
-			tell_site(b, &in->events[k], &text);
+			describe_site(b, &in->events[k], &text);
 		}
 		wrap(s, buf_string(&text), 2);
 		buf_clear(&text);
 		if (in->schedule)
 			command(s, "  replay it", in->schedule);
 	}
-	for (size_t i = 1; i < b->shown_count; i++) {
+	for (size_t i = 1; i < b->symptom_count; i++) {
 		if (i == 1)
-			buf_add_text(s->out, "\n  It also shows as:\n");
-		buf_add_text(&text, b->shown[i].text ? b->shown[i].text : "a failure");
+			buf_add_text(s->out, "\n  Other failures with this cause:\n");
+		buf_add_text(&text, b->symptoms[i].text ? b->symptoms[i].text : "a failure");
 		wrap(s, buf_string(&text), 2);
 		buf_clear(&text);
-		if (b->shown[i].schedule)
-			command(s, "  replay it", b->shown[i].schedule);
+		if (b->symptoms[i].schedule)
+			command(s, "  replay it", b->symptoms[i].schedule);
 	}
 	buf_free(&text);
 }
@@ -386,16 +389,17 @@ static void facts(struct screen *s)
 		buf_addf(&text, "found by %s in run %llu (seed %llu)", b->strategy,
 			 (unsigned long long)b->runs_to_first, (unsigned long long)b->seed);
 	if (b->strategy && b->has_switches)
-		buf_addf(&text, ", made small: %llu switch%s between threads", (unsigned long long)b->switches,
-			 b->switches == 1 ? "" : "es");
+		buf_addf(&text, ", minimised to %llu switch%s between threads",
+			 (unsigned long long)b->switches, b->switches == 1 ? "" : "es");
 	if (b->replays)
-		buf_addf(&text, "%sreplayed %llu of %llu time%s", text.size ? "; " : "", (unsigned long long)b->good,
-			 (unsigned long long)b->replays, plural(b->replays));
+		buf_addf(&text, "%sreplayed %llu of %llu time%s", text.size ? "; " : "",
+			 (unsigned long long)b->replays_failed, (unsigned long long)b->replays,
+			 plural(b->replays));
 	wrap(s, buf_string(&text), 2);
 	buf_free(&text);
 }
 
-/* As it was printed, but for what a terminal would obey. */
+/* Prints the output of the run, without control characters. */
 static void output(struct screen *s, const char *name, const char *text)
 {
 	struct buf one = { 0 };
@@ -418,18 +422,18 @@ static void failure(struct screen *s)
 
 	if (!s->style->brief) {
 		buf_addf(&text, "%s: ", b->id);
-		tell_title(b, &text);
+		describe_title(b, &text);
 		paint(s, "1");
 		wrap(s, buf_string(&text), 0);
 		paint(s, "0");
 		buf_clear(&text);
 		paint(s, "31");
-		tell_failure(b, &text);
+		describe_failure(b, &text);
 		wrap(s, buf_string(&text), 2);
 		paint(s, "0");
 		buf_clear(&text);
 	}
-	tell_details(b, s->style->brief && !b->cause, &text);
+	describe_details(b, s->style->brief && !b->cause, &text);
 	wrap(s, buf_string(&text), s->style->brief ? 2 : 4);
 	buf_free(&text);
 }
@@ -451,7 +455,7 @@ static void one_bug(struct screen *s)
 	facts(s);
 	command(s, "replay it", NULL);
 	if (b->passing_schedule)
-		command(s, "see it pass", b->passing_schedule);
+		command(s, "replay the run that passes", b->passing_schedule);
 	others(s);
 	if (s->style->output) {
 		output(s, "stdout", b->output);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Only what no URI gives a meaning to stays, so a colon does not make a scheme. */
+/* Encodes all characters that have a meaning in URIs, also a colon, which could end a scheme. */
 static void add_encoded(struct buf *out, const char *text, size_t size)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
@@ -14,7 +14,7 @@ static void add_encoded(struct buf *out, const char *text, size_t size)
 			buf_addf(out, "%%%02X", (unsigned char)text[i]);
 }
 
-/* Appends the parts of a path, each after a slash; "." and ".." are gone, and so is what ".." takes back. */
+/* Appends the components of a path, each after a slash, and resolves "." and "..". */
 static void add_parts(struct buf *out, const char *path)
 {
 	while (*path) {

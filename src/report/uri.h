@@ -1,5 +1,5 @@
 /*
- * Names of files as URIs.
+ * File names as URIs.
  */
 #ifndef REPORT_URI_H
 #define REPORT_URI_H
@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 
-/* A folder, with a slash at the end: "file:///home/me/a%20b/". */
+/* Appends the URI of a folder, with a slash at the end: "file:///home/me/a%20b/". */
 void uri_folder(struct buf *out, const char *path);
 
 /*
- * A file whose name begins in `folder` (absolute, without a slash at the end) unless it is
- * absolute. True if it is below that folder: then the URI is relative to it.
+ * Appends the URI of the file `path`, relative to `folder` if the file is below it; returns whether
+ * it is. A relative `path` starts from `folder`, which is absolute and has no slash at the end.
  */
 bool uri_file(struct buf *out, const char *folder, const char *path);
 

@@ -1,6 +1,7 @@
 /*
- * A treap: a search tree by address that is a heap by a priority scrambled
- * from a counter, so that its depth stays logarithmic whatever the order.
+ * A treap (Seidel and Aragon, 1996): a search tree by address that is also a heap by pseudo-random
+ * priorities. Its expected depth is logarithmic in any order of inserts. Priorities come from the
+ * index of a node, so that runs of the tool are reproducible.
  */
 #include "symbol/blocks.h"
 
@@ -15,12 +16,12 @@ static uint32_t scramble(uint32_t x)
 	return x ^ x >> 16;
 }
 
-static uint32_t take_node(struct blocks *b)
+static uint32_t alloc_node(struct blocks *b)
 {
-	uint32_t n = b->spare;
+	uint32_t n = b->free_list;
 
 	if (n) {
-		b->spare = b->nodes[n].left;
+		b->free_list = b->nodes[n].left;
 	} else {
 		if (b->count == 0)
 			b->count = 1;
@@ -31,20 +32,20 @@ static uint32_t take_node(struct blocks *b)
 	return n;
 }
 
-static void drop_tree(struct blocks *b, uint32_t n)
+static void free_tree(struct blocks *b, uint32_t n)
 {
 	while (n) {
 		uint32_t right = b->nodes[n].right;
 
-		drop_tree(b, b->nodes[n].left);
-		b->nodes[n].low = b->nodes[n].high = 0;	/* b->last may still point here */
-		b->nodes[n].left = b->spare;
-		b->spare = n;
+		free_tree(b, b->nodes[n].left);
+		b->nodes[n].low = b->nodes[n].high = 0;	/* b->last_found may still be this node */
+		b->nodes[n].left = b->free_list;
+		b->free_list = n;
 		n = right;
 	}
 }
 
-/* Those that start before `key` go left. */
+/* Splits tree `n`: blocks that start before `key` go to *left, the others to *right. */
 static void split(struct blocks *b, uint32_t n, uint64_t key, uint32_t *left, uint32_t *right)
 {
 	while (n) {
@@ -63,6 +64,7 @@ static void split(struct blocks *b, uint32_t n, uint64_t key, uint32_t *left, ui
 	*left = *right = 0;
 }
 
+/* Joins two trees; all blocks of `left` are before those of `right`. */
 static uint32_t merge(struct blocks *b, uint32_t left, uint32_t right)
 {
 	uint32_t root, *at = &root;
@@ -82,7 +84,7 @@ static uint32_t merge(struct blocks *b, uint32_t left, uint32_t right)
 	return root;
 }
 
-/* The last one that starts at or before addr. */
+/* Returns the last block that starts at or before addr. */
 static uint32_t find_before(const struct blocks *b, uint64_t addr)
 {
 	uint32_t n = b->root, best = 0;
@@ -105,21 +107,21 @@ static bool covers(const struct block *block, uint64_t addr)
 
 struct block *blocks_find(struct blocks *b, uint64_t addr)
 {
-	uint32_t n = b->last;
+	uint32_t n = b->last_found;
 
 	if (n && covers(&b->nodes[n], addr))
 		return &b->nodes[n];
 	n = find_before(b, addr);
 	if (!n || !covers(&b->nodes[n], addr))
 		return NULL;
-	b->last = n;
+	b->last_found = n;
 	return &b->nodes[n];
 }
 
-/* A copy of `from` that begins at `low`; not in the tree yet. */
-static uint32_t tail_of(struct blocks *b, uint32_t from, uint64_t low)
+/* Returns a copy of `from` that begins at `low` and is not yet in the tree. */
+static uint32_t copy_tail(struct blocks *b, uint32_t from, uint64_t low)
 {
-	uint32_t n = take_node(b), priority = b->nodes[n].priority;
+	uint32_t n = alloc_node(b), priority = b->nodes[n].priority;
 
 	b->nodes[n] = b->nodes[from];
 	b->nodes[n].low = low;
@@ -137,7 +139,7 @@ void blocks_remove(struct blocks *b, uint64_t low, uint64_t high)
 	before = low > 0 ? find_before(b, low - 1) : 0;
 	if (before && b->nodes[before].high > low) {
 		if (b->nodes[before].high > high)
-			tail = tail_of(b, before, high);
+			tail = copy_tail(b, before, high);
 		b->nodes[before].high = low;
 	}
 	split(b, b->root, low, &left, &right);
@@ -145,8 +147,8 @@ void blocks_remove(struct blocks *b, uint64_t low, uint64_t high)
 	for (last = middle; last && b->nodes[last].right;)
 		last = b->nodes[last].right;
 	if (last && b->nodes[last].high > high)
-		tail = tail_of(b, last, high);
-	drop_tree(b, middle);
+		tail = copy_tail(b, last, high);
+	free_tree(b, middle);
 	b->root = merge(b, merge(b, left, tail), right);
 }
 
@@ -154,7 +156,7 @@ struct block *blocks_insert(struct blocks *b, uint64_t low, uint64_t high)
 {
 	uint32_t n = find_before(b, low), left, right;
 
-	/* Allocators like to give the same piece again: no need to move anything. */
+	/* Allocators often return the same block again, which needs no change of the tree. */
 	if (n && b->nodes[n].low == low && b->nodes[n].high == high) {
 		struct block *old = &b->nodes[n];
 
@@ -164,7 +166,7 @@ struct block *blocks_insert(struct blocks *b, uint64_t low, uint64_t high)
 		};
 	} else {
 		blocks_remove(b, low, high);
-		n = take_node(b);
+		n = alloc_node(b);
 		b->nodes[n].low = low;
 		b->nodes[n].high = high;
 		split(b, b->root, low, &left, &right);

@@ -1,6 +1,6 @@
 /*
- * Pieces of memory that do not overlap, found by any address within: heap
- * blocks, mappings, stacks. A balanced tree, fast with millions of them.
+ * A set of memory ranges that do not overlap (heap blocks, mappings, stacks), found by any address
+ * in them. A balanced tree: each operation takes logarithmic time, with millions of ranges.
  */
 #ifndef SYMBOL_BLOCKS_H
 #define SYMBOL_BLOCKS_H
@@ -11,29 +11,33 @@
 
 struct block {
 	uint64_t low, high;	/* [low, high) */
-	uint64_t start;		/* where it began before its head was cut off */
-	uint64_t size;		/* as it was at first */
-	uint32_t site, order;	/* the owner's business, as is all below */
+	uint64_t start;		/* `low` when it was inserted, before parts were removed */
+	uint64_t size;		/* its size when it was inserted */
+
+	/* Data of the caller, zero after an insert; meaning as in struct object. */
+	uint32_t place, order;	/* place: index of the place of allocation */
 	uint32_t thread, thread_order;
-	bool gone;		/* given back; what it was is still worth knowing */
+	bool gone;
 
-	uint32_t priority, left, right;	/* the tree's */
+	uint32_t priority, left, right;	/* private to the tree */
 };
 
-/* Zeroed is empty. Pointers to blocks are good until the next insert or remove. */
+/* A zeroed struct is an empty set. Pointers to blocks are valid until the next insert or remove. */
 struct blocks {
-	struct block *nodes;	/* 0 is nobody */
+	struct block *nodes;	/* nodes[0] is not used: index 0 means no node */
 	size_t count, capacity;
-	uint32_t root, spare, last;
+	uint32_t root;
+	uint32_t free_list;	/* unused nodes, linked by `left` */
+	uint32_t last_found;	/* result of the last blocks_find(): looked at first */
 };
 
-/* NULL if the address is in none. */
+/* Returns the block that contains the address, or NULL. */
 struct block *blocks_find(struct blocks *b, uint64_t addr);
 
-/* A new block takes the place of whatever overlaps it. low < high. */
+/* Removes [low, high), which is not empty, from all blocks, and inserts a new block there. */
 struct block *blocks_insert(struct blocks *b, uint64_t low, uint64_t high);
 
-/* Cuts [low, high) out of all that overlaps it. */
+/* Removes [low, high) from all blocks; a block may become shorter or be split in two. */
 void blocks_remove(struct blocks *b, uint64_t low, uint64_t high);
 
 void blocks_free(struct blocks *b);

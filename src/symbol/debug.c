@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "symbol/unit.h"
 
-#define FRAMES_MAX 64	/* inlined calls within each other; deeper ones are left out */
+#define FRAMES_MAX 64	/* depth of nested inlined calls; deeper ones are left out */
 
 const char *debug_keep(struct debug *d, char *text)
 {
@@ -43,7 +43,7 @@ static void list_units(struct debug *d)
 	while (dwarf_get_units(d->dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
 		d->units = xgrow(d->units, d->unit_count, &d->unit_capacity,
 				    sizeof(*d->units));
-		d->units[d->unit_count] = (struct unit){ .die = die, .outer = die };
+		d->units[d->unit_count] = (struct unit){ .die = die, .skeleton = die };
 		if (type == DW_UT_skeleton && split.addr)
 			d->units[d->unit_count].die = split;
 		d->unit_count++;
@@ -52,10 +52,10 @@ static void list_units(struct debug *d)
 		qsort(d->units, d->unit_count, sizeof(*d->units), compare_units);
 }
 
-/* False if the unit does not say where its code is. */
+/* Adds the ranges of a unit's code. Returns false if the unit has none. */
 static bool span_unit(struct debug *d, uint32_t index)
 {
-	Dwarf_Die *die = &d->units[index].outer;
+	Dwarf_Die *die = &d->units[index].skeleton;
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
 	bool said = false;
@@ -120,7 +120,7 @@ void debug_close(struct debug *d)
 	free(d);
 }
 
-/* Calls around addr, outermost first. */
+/* Finds the inlined calls that contain addr, the outermost first, and returns their number. */
 static size_t find_calls(const struct unit_function *f, uint64_t addr, uint32_t *out)
 {
 	uint32_t around = SPAN_NONE;
@@ -155,13 +155,13 @@ static size_t function_frames(struct debug *d, struct unit *u, struct unit_funct
 		at.begin = unit_begin(d, &call->die);
 		at.inlined = true;
 		out[count++] = at;
-		/* Where it was called from is where the function around it stands. */
+		/* The place of the call is the place in the function that contains the call. */
 		at.file = unit_file(d, u, unit_number(&call->die, DW_AT_call_file));
 		at.line = (unsigned)unit_number(&call->die, DW_AT_call_line);
 		at.column = (unsigned)unit_number(&call->die, DW_AT_call_column);
 	}
 	while (n-- > 0) {
-		/* No room for the calls between: the outermost one's place is the function's. */
+		/* No room for these calls: the outermost one has the place in the function. */
 		struct unit_call *call = &f->calls[calls[n]];
 
 		at.file = unit_file(d, u, unit_number(&call->die, DW_AT_call_file));

@@ -10,8 +10,8 @@
 typedef char *demangle_fn(const char *name, char *buffer, size_t *size, int *status);
 
 /*
- * The C++ library undoes its own mangling best, and wherever a C++ program runs
- * it is there. It is looked for at run time: a C tool need not be linked with it.
+ * Uses the demangler of the C++ library, which is installed wherever a C++ program runs. It is
+ * loaded at run time, so that the tool need not be linked with it.
  */
 char *demangle(const char *name)
 {
@@ -36,7 +36,7 @@ char *demangle(const char *name)
 		return NULL;
 	text = undo(name, NULL, NULL, &status);
 	if (status != 0 && (end = strchr(name, '.')) != NULL) {
-		/* A compiler's part or copy of something: f.part.0, table.1 */
+		/* A part or a copy that the compiler made: f.part.0, table.1 */
 		char *start = xstrndup(name, (size_t)(end - name));
 
 		text = undo(start, NULL, NULL, &status);

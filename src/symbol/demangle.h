@@ -1,11 +1,10 @@
 /*
- * C++ names of symbol tables in readable form. Names from debug information
- * need no such thing.
+ * Demangles the C++ names of symbol tables. Names from debug information are readable already.
  */
 #ifndef SYMBOL_DEMANGLE_H
 #define SYMBOL_DEMANGLE_H
 
-/* A new string, or NULL if `name` is not mangled or cannot be undone here. */
+/* Returns a new string, or NULL if `name` is not mangled or cannot be demangled. */
 char *demangle(const char *name);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOTES_MAX 4096u
+#define NOTES_MAX 4096u	/* bytes of notes in which the build-id is looked for */
 
 static void take_id(struct elf_facts *out, const uint8_t *id, size_t size)
 {

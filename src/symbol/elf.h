@@ -1,5 +1,6 @@
 /*
- * The few facts about an ELF file that are needed to find things in it.
+ * Facts of an ELF file that map addresses in memory to addresses in the file: build-id and
+ * segments.
  */
 #ifndef SYMBOL_ELF_H
 #define SYMBOL_ELF_H
@@ -13,13 +14,14 @@
 #define ELF_SEGMENTS 16
 
 struct elf_facts {
-	char build_id[64];	/* hex, "" if there is none */
-	uint8_t id[31];		/* the same as bytes */
+	char build_id[64];	/* in hex; "" if there is none */
+	uint8_t id[31];		/* the build-id as bytes */
 	size_t id_size;
-	bool fixed;		/* not position-independent: its addresses are final */
-	size_t segments;	/* that are loaded */
+	bool fixed;		/* not position-independent: the load bias is 0 */
+	size_t segments;	/* number of loaded segments */
 	struct {
-		uint64_t offset, addr, size;	/* in the file; in memory before the load bias */
+		uint64_t offset;	/* in the file */
+		uint64_t addr, size;	/* in memory, before the load bias */
 	} segment[ELF_SEGMENTS];
 };
 

@@ -1,9 +1,8 @@
 /*
- * Parts of variables: which member or element an offset is, from their types.
+ * Finds the member or element of a variable at an offset, from the variable's type: "[3].len".
  *
- * A union has no one answer, nor have bit fields: the name ends before them. Members whose
- * names are reserved (_M_i of std::atomic) are nobody's own: they are passed
- * through for the type, without being named.
+ * The path ends before a union or a bit field, because several members may be meant. Members with
+ * reserved names (_M_i of std::atomic) are not named, but followed to the type.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -12,19 +11,20 @@
 #include "base/mem.h"
 #include "symbol/unit.h"
 
-#define DEPTH_MAX 32u
-#define DIMENSIONS_MAX 8u
-#define ENUM_MAX 4096u
+/* Bounds against damaged debug information: */
+#define DEPTH_MAX 32u		/* nested types */
+#define DIMENSIONS_MAX 8u	/* of an array */
+#define ENUM_MAX 4096u		/* enumerators kept of a type */
 
-/* On the way down. */
+/* The way down from a variable to the part at an offset. */
 struct walk {
-	Dwarf_Die type;
-	uint64_t offset;	/* into it */
+	Dwarf_Die type;		/* of the part reached so far */
+	uint64_t offset;	/* of the address in that part */
 	uint64_t size;		/* of the access; 0: any */
-	struct buf path;
-	uint64_t rest;		/* bytes beyond what `path` names */
-	bool silent;		/* names are not the program's any more */
-	bool renamed;		/* through a typedef */
+	struct buf path;	/* the names on the way: "[3].len" */
+	uint64_t path_offset;	/* offset of the address in the part that `path` names */
+	bool unnamed;		/* a member with a reserved name was passed: `path` is final */
+	bool through_typedef;	/* the type was reached through a typedef */
 };
 
 static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
@@ -34,12 +34,13 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
 	return dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &at), type) != NULL;
 }
 
-static bool peel(struct walk *w)
+/* Replaces typedefs and qualified types by the types they stand for. Returns false for void. */
+static bool strip_qualifiers(struct walk *w)
 {
 	for (unsigned i = 0; i < DEPTH_MAX; i++)
 		switch (dwarf_tag(&w->type)) {
 		case DW_TAG_typedef:
-			w->renamed = true;	/* fall through */
+			w->through_typedef = true;	/* fall through */
 		case DW_TAG_const_type:
 		case DW_TAG_volatile_type:
 		case DW_TAG_atomic_type:
@@ -60,13 +61,14 @@ static uint64_t size_of(Dwarf_Die *type)
 	return dwarf_aggregate_size(type, &size) == 0 ? size : 0;
 }
 
-/* Is what is looked for inside of [at, at + size)? */
+/* Is the access within [at, at + size) of the part? */
 static bool covers(const struct walk *w, uint64_t at, uint64_t size)
 {
 	return w->offset >= at && w->offset < at + size && w->offset - at + w->size <= size;
 }
 
-static bool place_of(Dwarf_Die *member, uint64_t *at)
+/* Sets *at to the offset of a member. Returns false for bit fields and static members. */
+static bool member_offset(Dwarf_Die *member, uint64_t *at)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -84,6 +86,7 @@ static bool is_reserved(const char *name)
 	return strncmp(name, "__", 2) == 0 || strncmp(name, "_M_", 3) == 0;
 }
 
+/* Goes down to the member or base class at the offset. */
 static bool enter_member(struct walk *w)
 {
 	Dwarf_Die member, type;
@@ -95,24 +98,27 @@ static bool enter_member(struct walk *w)
 	do {
 		int tag = dwarf_tag(&member);
 
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || !place_of(&member, &at) ||
-		    !type_of(&member, &type) || !covers(w, at, size_of(&type)))
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+		    !member_offset(&member, &at) || !type_of(&member, &type) ||
+		    !covers(w, at, size_of(&type)))
 			continue;
 		name = tag == DW_TAG_member ? dwarf_diename(&member) : NULL;
-		w->silent = w->silent || (name && is_reserved(name));
+		w->unnamed = w->unnamed || (name && is_reserved(name));
 		w->offset -= at;
 		w->type = type;
-		w->renamed = false;
-		if (name && !w->silent) {
+		w->through_typedef = false;
+		if (name && !w->unnamed) {
 			buf_addf(&w->path, ".%s", name);
-			w->rest = w->offset;
+			w->path_offset = w->offset;
 		}
 		return true;
 	} while (dwarf_siblingof(&member, &member) == 0);
 	return false;
 }
 
-/* How many elements each dimension has; 0 of an open one, which only the first can be. */
+/*
+ * Fills the sizes of the dimensions and returns their number. The first may be open: its size is 0.
+ */
 static size_t dimensions(Dwarf_Die *array, uint64_t *counts)
 {
 	Dwarf_Attribute at;
@@ -135,6 +141,7 @@ static size_t dimensions(Dwarf_Die *array, uint64_t *counts)
 	return n;
 }
 
+/* Goes down to the array element at the offset. */
 static bool enter_element(struct walk *w)
 {
 	uint64_t counts[DIMENSIONS_MAX], size, index;
@@ -146,7 +153,7 @@ static bool enter_element(struct walk *w)
 	index = w->offset / size;
 	if (!covers(w, index * size, size))
 		return false;
-	for (size_t i = 0; i < n && !w->silent; i++) {
+	for (size_t i = 0; i < n && !w->unnamed; i++) {
 		uint64_t stride = 1;
 
 		for (size_t k = i + 1; k < n; k++)
@@ -157,10 +164,10 @@ static bool enter_element(struct walk *w)
 		index %= stride;
 	}
 	w->offset %= size;
-	if (!w->silent)
-		w->rest = w->offset;
+	if (!w->unnamed)
+		w->path_offset = w->offset;
 	w->type = type;
-	w->renamed = false;
+	w->through_typedef = false;
 	return true;
 }
 
@@ -206,14 +213,14 @@ static enum symbol_type_kind base_kind(Dwarf_Die *type, bool renamed)
 	}
 }
 
-/* NULL if it is nothing that a value could be shown of. */
-static const struct symbol_type *leaf(struct debug *d, struct walk *w)
+/* Returns the type of the part reached, or NULL if values of it cannot be shown. */
+static const struct symbol_type *value_type(struct debug *d, struct walk *w)
 {
 	struct symbol_type t = { .size = size_of(&w->type) }, *kept;
 
 	switch (dwarf_tag(&w->type)) {
 	case DW_TAG_base_type:
-		t.kind = base_kind(&w->type, w->renamed);
+		t.kind = base_kind(&w->type, w->through_typedef);
 		break;
 	case DW_TAG_pointer_type:
 	case DW_TAG_reference_type:
@@ -235,13 +242,13 @@ static const struct symbol_type *leaf(struct debug *d, struct walk *w)
 	return (const struct symbol_type *)debug_keep(d, (char *)kept);
 }
 
-static void look(struct debug *d, struct debug_variable *v, uint64_t addr, uint64_t size,
+static void find_part(struct debug *d, struct debug_variable *v, uint64_t addr, uint64_t size,
 		 struct symbol_part *out)
 {
-	struct walk w = { .offset = addr - v->low, .size = size, .rest = addr - v->low };
+	struct walk w = { .offset = addr - v->low, .size = size, .path_offset = addr - v->low };
 	bool down = type_of(&v->die, &w.type);
 
-	for (unsigned i = 0; i < DEPTH_MAX && down && peel(&w); i++)
+	for (unsigned i = 0; i < DEPTH_MAX && down && strip_qualifiers(&w); i++)
 		switch (dwarf_tag(&w.type)) {
 		case DW_TAG_structure_type:
 		case DW_TAG_class_type:
@@ -251,10 +258,10 @@ static void look(struct debug *d, struct debug_variable *v, uint64_t addr, uint6
 			down = enter_element(&w);
 			break;
 		default:
-			out->type = leaf(d, &w);
+			out->type = value_type(d, &w);
 			down = false;
 		}
-	out->rest = w.rest;
+	out->offset = w.path_offset;
 	if (w.path.size)
 		out->path = debug_keep(d, xstrdup(buf_string(&w.path)));
 	buf_free(&w.path);
@@ -263,7 +270,7 @@ static void look(struct debug *d, struct debug_variable *v, uint64_t addr, uint6
 bool debug_part(struct debug *d, uint64_t addr, uint64_t size, struct symbol_part *out)
 {
 	struct symbol_variable whole;
-	uint64_t *known;
+	uint64_t *part;
 	uint32_t index;
 	bool added;
 
@@ -272,13 +279,13 @@ bool debug_part(struct debug *d, uint64_t addr, uint64_t size, struct symbol_par
 	index = spans_find(&d->variable_spans, addr);
 	if (size > UINT16_MAX)
 		size = UINT16_MAX;
-	known = map_put(&d->part_of, addr ^ size << 48, &added);
+	part = map_put(&d->part_of, addr ^ size << 48, &added);
 	if (added) {
-		*known = d->part_count;
+		*part = d->part_count;
 		d->parts = xgrow(d->parts, d->part_count, &d->part_capacity, sizeof(*d->parts));
 		d->parts[d->part_count] = (struct symbol_part){ .path = "" };
-		look(d, &d->variables[index], addr, size, &d->parts[d->part_count++]);
+		find_part(d, &d->variables[index], addr, size, &d->parts[d->part_count++]);
 	}
-	*out = d->parts[*known];
+	*out = d->parts[*part];
 	return true;
 }

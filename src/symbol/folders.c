@@ -1,5 +1,5 @@
 /*
- * Where a program's sources were compiled: names of files are relative to that.
+ * The folders in which the sources of a program were compiled, where relative file names start.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -23,7 +23,7 @@ bool symbol_folders(const char *program, bool (*each)(void *ctx, const char *fol
 		const char *folder = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
 
 		if (!folder || *folder != '/' || strcmp(folder, last) == 0)
-			continue;	/* those of one folder mostly come together */
+			continue;	/* units of one folder are mostly adjacent */
 		last = folder;
 		found = each(ctx, folder);
 	}

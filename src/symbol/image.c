@@ -21,24 +21,26 @@ struct file {
 	Elf *elf;
 };
 
+/* A function or variable of the symbol table. */
 struct elf_symbol {
 	const char *name;
 	uint64_t low, size;
-	bool readable;		/* demangling was tried; `made` holds the result if it changed */
-	char *made;
+	bool demangle_tried;
+	char *demangled;	/* NULL: not tried, or not a C++ name */
 };
 
 struct image {
-	struct file main, extra;	/* extra: the separate debug file */
+	struct file main;
+	struct file debug_file;	/* the separate file with debug information, if any */
 	Dwarf *dwarf;
-	struct debug *debug;	/* NULL: none, or not read yet */
-	bool ready;		/* tables and debug are read */
-	uint64_t low, high;	/* of the code */
+	struct debug *debug;	/* NULL: none, or not yet read */
+	bool loaded;		/* symbols and debug information were read */
+	uint64_t low, high;	/* range of the code */
 	struct elf_symbol *symbols;
 	size_t symbol_count, symbol_capacity;
 	struct spans functions, objects;
 	char *path;
-	unsigned others;	/* who share it */
+	unsigned shares;	/* references besides the first */
 };
 
 static void file_close(struct file *f)
@@ -118,7 +120,7 @@ struct image *image_open(const char *path, const uint8_t *build_id, size_t build
 {
 	struct image *image = xcalloc(1, sizeof(*image));
 
-	image->main.fd = image->extra.fd = -1;
+	image->main.fd = image->debug_file.fd = -1;
 	elf_version(EV_CURRENT);
 	if (file_open(&image->main, path, err) < 0)
 		goto fail;
@@ -138,43 +140,43 @@ struct image *image_share(struct image *image, const uint8_t *build_id, size_t b
 {
 	if (!build_id || !build_id_size || !same_build(image->main.elf, build_id, build_id_size))
 		return NULL;
-	image->others++;
+	image->shares++;
 	return image;
 }
 
 void image_close(struct image *image)
 {
-	if (!image || image->others-- > 0)
+	if (!image || image->shares-- > 0)
 		return;
 	debug_close(image->debug);
 	if (image->dwarf)
 		dwarf_end(image->dwarf);
 	for (size_t i = 0; i < image->symbol_count; i++)
-		free(image->symbols[i].made);
+		free(image->symbols[i].demangled);
 	free(image->symbols);
 	spans_free(&image->functions);
 	spans_free(&image->objects);
 	file_close(&image->main);
-	file_close(&image->extra);
+	file_close(&image->debug_file);
 	free(image->path);
 	free(image);
 }
 
-/* Takes the file if it is the counterpart and has something to say. */
+/* Opens a separate debug file if it is of the same build and has debug information or symbols. */
 static bool try_debug_file(struct image *image, const char *path, const uint8_t *build_id,
 			   size_t size)
 {
-	if (file_open(&image->extra, path, NULL) < 0)
+	if (file_open(&image->debug_file, path, NULL) < 0)
 		return false;
-	if (same_build(image->extra.elf, build_id, size) &&
-	    (has_section(image->extra.elf, ".debug_info") ||
-	     has_section(image->extra.elf, ".symtab")))
+	if (same_build(image->debug_file.elf, build_id, size) &&
+	    (has_section(image->debug_file.elf, ".debug_info") ||
+	     has_section(image->debug_file.elf, ".symtab")))
 		return true;
-	file_close(&image->extra);
+	file_close(&image->debug_file);
 	return false;
 }
 
-/* As gdb looks for it: by build-id, then by the name in .gnu_debuglink. */
+/* Looks for the debug file where gdb does: by build-id, then by the name in .gnu_debuglink. */
 static void find_debug_file(struct image *image)
 {
 	char path[2 * 4096 + 64], hex[2 * 64 + 1];
@@ -265,7 +267,7 @@ static bool read_symbols(struct image *image, Elf *elf, unsigned type)
 	return found;
 }
 
-/* Hand-written assembly often gives its functions no size: up to the next one, then. */
+/* Extends functions without a size, frequent in hand-written assembly, up to the next function. */
 static void stretch_functions(struct image *image)
 {
 	struct spans *s = &image->functions;
@@ -286,22 +288,22 @@ static void stretch_functions(struct image *image)
 	spans_sort(s);
 }
 
-static void image_ready(struct image *image)
+static void image_load(struct image *image)
 {
 	Elf *elf = image->main.elf;
 
-	if (image->ready)
+	if (image->loaded)
 		return;
-	image->ready = true;
+	image->loaded = true;
 	if (!has_section(elf, ".debug_info"))
 		find_debug_file(image);
 	if (!read_symbols(image, elf, SHT_SYMTAB) &&
-	    !read_symbols(image, image->extra.elf, SHT_SYMTAB))
+	    !read_symbols(image, image->debug_file.elf, SHT_SYMTAB))
 		read_symbols(image, elf, SHT_DYNSYM);
 	stretch_functions(image);
 	spans_sort(&image->objects);
-	if (image->extra.elf && has_section(image->extra.elf, ".debug_info"))
-		elf = image->extra.elf;
+	if (image->debug_file.elf && has_section(image->debug_file.elf, ".debug_info"))
+		elf = image->debug_file.elf;
 	if (!has_section(elf, ".debug_info"))
 		return;
 	image->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -311,11 +313,11 @@ static void image_ready(struct image *image)
 
 static const char *symbol_name(struct elf_symbol *symbol)
 {
-	if (!symbol->readable) {
-		symbol->readable = true;
-		symbol->made = demangle(symbol->name);
+	if (!symbol->demangle_tried) {
+		symbol->demangle_tried = true;
+		symbol->demangled = demangle(symbol->name);
 	}
-	return symbol->made ? symbol->made : symbol->name;
+	return symbol->demangled ? symbol->demangled : symbol->name;
 }
 
 size_t image_frames(struct image *image, uint64_t addr, struct symbol_frame *out, size_t max)
@@ -323,7 +325,7 @@ size_t image_frames(struct image *image, uint64_t addr, struct symbol_frame *out
 	size_t count = 0;
 	uint32_t id;
 
-	image_ready(image);
+	image_load(image);
 	if (image->debug)
 		count = debug_frames(image->debug, addr, out, max);
 	if (count == 0)
@@ -344,7 +346,7 @@ bool image_variable(struct image *image, uint64_t addr, struct symbol_variable *
 	struct elf_symbol *symbol;
 	uint32_t id;
 
-	image_ready(image);
+	image_load(image);
 	if (image->debug && debug_variable(image->debug, addr, out))
 		return true;
 	id = spans_find(&image->objects, addr);
@@ -361,6 +363,6 @@ bool image_variable(struct image *image, uint64_t addr, struct symbol_variable *
 
 bool image_part(struct image *image, uint64_t addr, uint64_t size, struct symbol_part *out)
 {
-	image_ready(image);
+	image_load(image);
 	return image->debug && debug_part(image->debug, addr, size, out);
 }

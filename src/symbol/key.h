@@ -1,6 +1,6 @@
 /*
- * The name of a place in a program that stays the same when the program is built anew, as
- * long as the function that holds it is not changed: what databases know places by.
+ * Keys by which databases identify a site of a program across builds. A key stays the same as long
+ * as the function that contains the site does not change.
  */
 #ifndef SYMBOL_KEY_H
 #define SYMBOL_KEY_H
@@ -11,8 +11,9 @@
 #include "symbol/symbol.h"
 
 /*
- * Appends "bank.c deposit +3:9", by lines from the function's first; without debug
- * information the module and `offset`, the address within it. `module` NULL: unknown.
+ * Appends "bank.c deposit +3:9": file, function, line counted from the function's first line,
+ * column. Without debug information appends the module and `offset`, the address in it: "libz.so
+ * 0x1234". `module` is NULL if unknown.
  */
 void symbol_key(const struct symbol_frame *frame, const char *module, uint64_t offset, struct buf *out);
 

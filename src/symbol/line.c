@@ -15,7 +15,7 @@ static int compare_rows(const void *a, const void *b)
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
 	if (x->end != y->end)
-		return x->end ? -1 : 1;	/* what ends here makes room for what begins */
+		return x->end ? -1 : 1;	/* an end comes before the start of the next sequence */
 	return (x->order > y->order) - (x->order < y->order);
 }
 
@@ -38,7 +38,7 @@ static void read_row(struct debug *d, struct unit *u, Dwarf_Line *line)
 
 	if (!line || dwarf_lineaddr(line, &addr) != 0)
 		return;
-	/* A sequence may end just behind the last instruction. */
+	/* The end of a sequence may be the address after the last instruction. */
 	if (addr < d->low || addr > d->high)
 		return;
 	dwarf_lineno(line, &number);
@@ -61,7 +61,7 @@ static void read_lines(struct debug *d, struct unit *u)
 	Dwarf_Lines *lines;
 	size_t count;
 
-	u->read_lines = true;
+	u->lines_read = true;
 	if (dwarf_getsrclines(&u->die, &lines, &count) != 0 || count == 0)
 		return;
 	u->rows = xcalloc(count, sizeof(*u->rows));
@@ -75,7 +75,7 @@ const struct unit_row *unit_line(struct debug *d, struct unit *u, uint64_t addr)
 {
 	size_t first = 0, last;
 
-	if (!u->read_lines)
+	if (!u->lines_read)
 		read_lines(d, u);
 	last = u->row_count;
 	while (first < last) {
@@ -91,11 +91,11 @@ const struct unit_row *unit_line(struct debug *d, struct unit *u, uint64_t addr)
 	return &u->rows[first - 1];
 }
 
-/* Without "." and, where it can be told from the text alone, "..". In place. */
+/* Removes "." and, except at the start of a relative path, ".." from a path, in place. */
 static void clean_path(char *path)
 {
 	char *start = path + (path[0] == '/'), *in = start, *out = start;
-	char *floor = start;	/* nothing before this can be taken back */
+	char *floor = start;	/* ".." does not remove what is before this */
 
 	for (;;) {
 		size_t length;
@@ -123,7 +123,10 @@ static void clean_path(char *path)
 	*out = '\0';
 }
 
-/* The name as the programmer typed it, as nearly as can be told. */
+/*
+ * The name relative to the folder of compilation if it is below it, as it was given to the
+ * compiler.
+ */
 static const char *shorten(struct debug *d, struct unit *u, const char *full)
 {
 	Dwarf_Attribute attribute;

@@ -8,23 +8,23 @@
 #include "symbol/blocks.h"
 #include "trace/read/kinds.h"
 
-/* A place in the source that allocates; several pcs may stand for it. */
-struct site {
+/* A place in the source that allocates. Several pcs may be on its line. */
+struct alloc_place {
 	const char *function, *file;
 	unsigned line;
-	uint64_t pc;
-	uint32_t count;
+	uint64_t pc;		/* the first seen */
+	uint32_t count;		/* allocations so far */
 };
 
 struct objects {
 	const struct reader *reader;
 	struct symbols *symbols;
 	struct blocks heap, mappings, stacks;
-	struct site *sites;
-	size_t site_count, site_capacity;
-	struct map site_of_pc;
-	struct strmap site_of_place;
-	struct map thread_count;	/* by thread and site */
+	struct alloc_place *places;
+	size_t place_count, place_capacity;
+	struct map place_of_pc;		/* pc to index in `places` */
+	struct strmap place_of_line;	/* "FILE:LINE" to index in `places` */
+	struct map thread_counts;	/* thread and place to number of allocations */
 	struct buf scratch;
 };
 
@@ -44,11 +44,11 @@ void objects_free(struct objects *o)
 	blocks_free(&o->heap);
 	blocks_free(&o->mappings);
 	blocks_free(&o->stacks);
-	map_free(&o->site_of_pc);
-	strmap_free(&o->site_of_place);
-	map_free(&o->thread_count);
+	map_free(&o->place_of_pc);
+	strmap_free(&o->place_of_line);
+	map_free(&o->thread_counts);
 	buf_free(&o->scratch);
-	free(o->sites);
+	free(o->places);
 	free(o);
 }
 
@@ -59,11 +59,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static uint32_t add_site(struct objects *o, uint64_t pc)
+static uint32_t add_place(struct objects *o, uint64_t pc)
 {
 	struct symbol_frame frame = { .function = "??" };
-	struct site *site;
-	uint64_t *known;
+	struct alloc_place *place;
+	uint64_t *index;
 	bool added;
 
 	if (o->symbols)
@@ -71,38 +71,38 @@ static uint32_t add_site(struct objects *o, uint64_t pc)
 	if (frame.file) {
 		buf_clear(&o->scratch);
 		buf_addf(&o->scratch, "%s:%u", frame.file, frame.line);
-		known = strmap_put(&o->site_of_place, (const char *)o->scratch.data,
+		index = strmap_put(&o->place_of_line, (const char *)o->scratch.data,
 				   o->scratch.size, &added);
 		if (!added)
-			return (uint32_t)*known;
-		*known = o->site_count;
+			return (uint32_t)*index;
+		*index = o->place_count;
 	}
-	o->sites = xgrow(o->sites, o->site_count, &o->site_capacity, sizeof(*o->sites));
-	site = &o->sites[o->site_count];
-	*site = (struct site){
+	o->places = xgrow(o->places, o->place_count, &o->place_capacity, sizeof(*o->places));
+	place = &o->places[o->place_count];
+	*place = (struct alloc_place){
 		.function = frame.function,
 		.file = frame.file,
 		.line = frame.line,
 		.pc = pc,
 	};
-	return (uint32_t)o->site_count++;
+	return (uint32_t)o->place_count++;
 }
 
-static uint32_t site_of(struct objects *o, uint64_t pc)
+static uint32_t place_of(struct objects *o, uint64_t pc)
 {
 	bool added;
-	uint64_t *known = map_put(&o->site_of_pc, pc, &added);
+	uint64_t *index = map_put(&o->place_of_pc, pc, &added);
 
 	if (added)
-		*known = add_site(o, pc);
-	return (uint32_t)*known;
+		*index = add_place(o, pc);
+	return (uint32_t)*index;
 }
 
 static void allocate(struct objects *o, struct blocks *blocks, const struct event *ev)
 {
-	uint32_t site = site_of(o, ev->pc);
-	uint64_t *by_thread = map_put(&o->thread_count, (uint64_t)ev->thread << 32 | site, NULL);
-	/* malloc(0) gives an address too. */
+	uint32_t place = place_of(o, ev->pc);
+	uint64_t *by_thread = map_put(&o->thread_counts, (uint64_t)ev->thread << 32 | place, NULL);
+	/* malloc(0) returns an address, too. */
 	uint64_t size = ev->arg ? ev->arg : 1;
 	struct block *block;
 
@@ -110,8 +110,8 @@ static void allocate(struct objects *o, struct blocks *blocks, const struct even
 		return;
 	block = blocks_insert(blocks, ev->addr, ev->addr + size);
 	block->size = ev->arg;
-	block->site = site;
-	block->order = ++o->sites[site].count;
+	block->place = place;
+	block->order = ++o->places[place].count;
 	block->thread = ev->thread;
 	block->thread_order = (uint32_t)++*by_thread;
 }
@@ -122,7 +122,7 @@ static void start_thread(struct objects *o, const struct event *ev)
 		blocks_insert(&o->stacks, ev->extra[0], ev->extra[1])->thread = ev->thread;
 }
 
-/* Only if nobody else lives there by now. */
+/* Marks the stack of a thread as gone unless another thread has reused its memory. */
 static void end_thread(struct objects *o, const struct event *ev)
 {
 	const struct reader_thread *t = reader_thread(o->reader, ev->thread);
@@ -149,14 +149,14 @@ static const char *thread_name(const struct objects *o, uint32_t id)
 
 static void describe_block(struct objects *o, const struct block *block, struct object *out)
 {
-	const struct site *site = &o->sites[block->site];
+	const struct alloc_place *place = &o->places[block->place];
 
 	out->offset = out->addr - block->start;
 	out->size = block->size;
-	out->function = site->function;
-	out->file = site->file;
-	out->line = site->line;
-	out->site = site->pc;
+	out->function = place->function;
+	out->file = place->file;
+	out->line = place->line;
+	out->site = place->pc;
 	out->order = block->order;
 	out->thread_order = block->thread_order;
 	out->thread = block->thread;
@@ -164,7 +164,7 @@ static void describe_block(struct objects *o, const struct block *block, struct 
 	out->gone = block->gone;
 }
 
-static bool at_stack(struct objects *o, uint64_t addr, struct object *out)
+static bool find_stack(struct objects *o, uint64_t addr, struct object *out)
 {
 	const struct block *stack = blocks_find(&o->stacks, addr);
 
@@ -179,7 +179,7 @@ static bool at_stack(struct objects *o, uint64_t addr, struct object *out)
 	return true;
 }
 
-static bool at_global(struct objects *o, uint64_t addr, uint64_t size, struct object *out)
+static bool find_global(struct objects *o, uint64_t addr, uint64_t size, struct object *out)
 {
 	struct symbol_variable variable;
 	struct symbol_part part;
@@ -194,24 +194,25 @@ static bool at_global(struct objects *o, uint64_t addr, uint64_t size, struct ob
 	out->line = variable.line;
 	if (symbols_part(o->symbols, addr, size, &part)) {
 		out->part = part.path;
-		out->rest = part.rest;
+		out->part_offset = part.offset;
 		out->type = part.type;
 	}
 	return true;
 }
 
-static void find(struct objects *o, uint64_t addr, uint64_t size, struct object *out)
+static void find_object(struct objects *o, uint64_t addr, uint64_t size, struct object *out)
 {
 	const struct block *block;
 
 	*out = (struct object){ .kind = OBJECT_RAW, .addr = addr };
-	if (addr == 0 || at_stack(o, addr, out))
+	if (addr == 0 || find_stack(o, addr, out))
 		return;
 	block = blocks_find(&o->heap, addr);
 	if (block) {
 		out->kind = OBJECT_HEAP;
 		describe_block(o, block, out);
-	} else if (!at_global(o, addr, size, out) && (block = blocks_find(&o->mappings, addr)) != NULL) {
+	} else if (!find_global(o, addr, size, out) &&
+		   (block = blocks_find(&o->mappings, addr)) != NULL) {
 		out->kind = OBJECT_MAPPING;
 		describe_block(o, block, out);
 	}
@@ -219,12 +220,12 @@ static void find(struct objects *o, uint64_t addr, uint64_t size, struct object 
 
 void objects_at(struct objects *o, uint64_t addr, struct object *out)
 {
-	find(o, addr, 0, out);
+	find_object(o, addr, 0, out);
 }
 
 void object_whole(struct object *object)
 {
-	object->offset = object->rest = 0;
+	object->offset = object->part_offset = 0;
 	object->part = NULL;
 	object->type = NULL;
 }
@@ -248,7 +249,7 @@ static bool has_address(const struct event *ev)
 
 bool objects_step(struct objects *o, const struct event *ev, struct object *out)
 {
-	bool known = has_address(ev);
+	bool has_addr = has_address(ev);
 
 	if (ev->kind == TRACE_MALLOC)
 		allocate(o, &o->heap, ev);
@@ -256,15 +257,15 @@ bool objects_step(struct objects *o, const struct event *ev, struct object *out)
 		allocate(o, &o->mappings, ev);
 	else if (ev->kind == TRACE_THREAD_START)
 		start_thread(o, ev);
-	if (known && out)
-		find(o, ev->addr, ev->size, out);
+	if (has_addr && out)
+		find_object(o, ev->addr, ev->size, out);
 	if (ev->kind == TRACE_FREE)
 		release(o, ev);
 	else if (ev->kind == TRACE_MUNMAP && ev->result == 0 && ev->addr + ev->arg > ev->addr)
 		blocks_remove(&o->mappings, ev->addr, ev->addr + ev->arg);
 	else if (ev->kind == TRACE_THREAD_EXIT)
 		end_thread(o, ev);
-	return known;
+	return has_addr;
 }
 
 const char *object_kind_name(enum object_kind kind)
@@ -276,7 +277,7 @@ const char *object_kind_name(enum object_kind kind)
 
 void object_describe(const struct object *object, struct buf *out)
 {
-	uint64_t offset = object->part ? object->rest : object->offset;
+	uint64_t offset = object->part ? object->part_offset : object->offset;
 
 	if (object->gone)
 		buf_add_text(out, object->kind == OBJECT_STACK ? "ended " : "freed ");

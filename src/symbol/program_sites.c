@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "symbol/elf.h"
 
-#define PIE_BASE 0x555555554000ull	/* of Linux on x86-64 without randomisation */
-#define FRAMES 16
+#define PIE_BASE 0x555555554000ull	/* load address of Linux on x86-64 without randomisation */
+#define FRAMES 16	/* inlined frames of a pc among which the one to show is chosen */
 
 void places_init(struct places *p)
 {
@@ -44,7 +44,7 @@ static void add(struct places *p, const char *path, const struct elf_facts *fact
 	m = &p->modules[p->count++];
 	*m = (struct places_module){ .path = xstrdup(path), .base = base, .start = start, .end = end };
 	snprintf(m->build_id, sizeof(m->build_id), "%s", facts->build_id);
-	/* A module without symbols is still a module. */
+	/* A failure only means that the module has no symbols. */
 	symbols_add(p->symbols, path, facts->id_size ? facts->id : NULL, facts->id_size, base, start,
 		    end, &err);
 }
@@ -177,10 +177,10 @@ void places_object(struct places *p, uint64_t addr, struct buf *out)
 		return;
 	}
 	if (!symbols_part(p->symbols, addr, 0, &part))
-		part.rest = v.offset;
+		part.offset = v.offset;
 	buf_addf(out, "%s%s", v.name, part.path);
-	if (part.rest)
-		buf_addf(out, "+%" PRIu64, part.rest);
+	if (part.offset)
+		buf_addf(out, "+%" PRIu64, part.offset);
 	if (v.file && v.line)
 		buf_addf(out, " (%s:%u)", v.file, v.line);
 }

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "symbol/image.h"
 
-#define FRAMES_MAX 64
+#define FRAMES_MAX 64	/* of a pc */
 
 struct module {
 	char *path;
@@ -15,6 +15,7 @@ struct module {
 	uint64_t base, start, end;
 };
 
+/* The frames of a pc. */
 struct frames {
 	struct symbol_frame *frame;
 	size_t count;
@@ -23,14 +24,14 @@ struct frames {
 struct symbols {
 	struct module *modules;
 	size_t count, capacity;
-	size_t last;		/* where the last address was found */
-	bool overlap;		/* some took the place of others */
-	uint64_t low, high;	/* of all of them */
-	/* What was found for a pc: programs come back to the same ones millions of times. */
-	struct map known;
+	size_t last;		/* index of the module that was found last */
+	bool overlap;		/* some modules overlap earlier ones */
+	uint64_t low, high;	/* range of all modules */
+	/* A cache of frames by pc: a trace has the same pcs millions of times. */
+	struct map frames_of_pc;	/* pc to index in `frames` */
 	struct frames *frames;
 	size_t frames_count, frames_capacity;
-	const struct symbols *other;	/* whose files are taken; NULL: nobody's */
+	const struct symbols *shared;	/* its files are used if they fit; may be NULL */
 };
 
 struct symbols *symbols_new(void)
@@ -38,19 +39,20 @@ struct symbols *symbols_new(void)
 	return xcalloc(1, sizeof(struct symbols));
 }
 
-static void forget(struct symbols *s)
+/* Empties the cache of frames. */
+static void forget_frames(struct symbols *s)
 {
 	for (size_t i = 0; i < s->frames_count; i++)
 		free(s->frames[i].frame);
 	s->frames_count = 0;
-	map_free(&s->known);
+	map_free(&s->frames_of_pc);
 }
 
 void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
-	forget(s);
+	forget_frames(s);
 	for (size_t i = 0; i < s->count; i++) {
 		image_close(s->modules[i].image);
 		free(s->modules[i].path);
@@ -62,7 +64,7 @@ void symbols_free(struct symbols *s)
 
 void symbols_share(struct symbols *s, const struct symbols *other)
 {
-	s->other = other;
+	s->shared = other;
 }
 
 static struct image *image_of(const struct symbols *s, const char *path, const uint8_t *build_id,
@@ -70,10 +72,10 @@ static struct image *image_of(const struct symbols *s, const char *path, const u
 {
 	struct image *image = NULL;
 
-	for (size_t i = 0; s->other && i < s->other->count && !image; i++) {
-		const struct module *m = &s->other->modules[i];
+	for (size_t i = 0; s->shared && i < s->shared->count && !image; i++) {
+		const struct module *m = &s->shared->modules[i];
 
-		/* Not by name: /lib is often another name of /usr/lib. */
+		/* By build-id, not by path: /lib is often a link to /usr/lib. */
 		if (m->image)
 			image = image_share(m->image, build_id, build_id_size);
 	}
@@ -86,7 +88,7 @@ int symbols_add(struct symbols *s, const char *path, const uint8_t *build_id,
 {
 	struct module *m;
 
-	forget(s);
+	forget_frames(s);
 	s->modules = xgrow(s->modules, s->count, &s->capacity, sizeof(*s->modules));
 	m = &s->modules[s->count++];
 	*m = (struct module){
@@ -110,7 +112,7 @@ static bool covers(const struct module *m, uint64_t addr)
 	return addr >= m->start && addr < m->end;
 }
 
-/* The module added last wins: it took the place of one that was unloaded. */
+/* The module added last is found: it was loaded where earlier ones were unloaded. */
 static struct module *find_module(struct symbols *s, uint64_t addr)
 {
 	if (s->count == 0 || addr < s->low || addr >= s->high)
@@ -125,7 +127,7 @@ static struct module *find_module(struct symbols *s, uint64_t addr)
 	return NULL;
 }
 
-static struct frames look_up(struct symbols *s, uint64_t pc)
+static struct frames find_frames(struct symbols *s, uint64_t pc)
 {
 	struct symbol_frame all[FRAMES_MAX] = { { .function = "??" } };
 	struct module *m = pc == 0 ? NULL : find_module(s, pc - 1);
@@ -141,7 +143,7 @@ static struct frames look_up(struct symbols *s, uint64_t pc)
 size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, size_t max)
 {
 	bool added;
-	uint64_t *index = map_put(&s->known, pc, &added);
+	uint64_t *index = map_put(&s->frames_of_pc, pc, &added);
 	const struct frames *found;
 	size_t count;
 
@@ -149,7 +151,7 @@ size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, 
 		*index = s->frames_count;
 		s->frames = xgrow(s->frames, s->frames_count, &s->frames_capacity,
 				  sizeof(*s->frames));
-		s->frames[s->frames_count++] = look_up(s, pc);
+		s->frames[s->frames_count++] = find_frames(s, pc);
 	}
 	found = &s->frames[*index];
 	count = found->count < max ? found->count : max;

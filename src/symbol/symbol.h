@@ -1,9 +1,9 @@
 /*
  * Addresses to names: functions with inlined frames, and global variables.
  *
- * Own indexes over elfutils' libdw, built once per module: clang writes no
- * .debug_aranges, and libdw's scope walk is slow and misses inlined frames in
- * LTO binaries. A module without DWARF falls back to its symbol table.
+ * Builds its own indexes over elfutils' libdw, once for each module, because clang writes no
+ * .debug_aranges, and libdw's search for scopes is slow and misses inlined frames in LTO binaries.
+ * For a module without debug information, the symbol table is used.
  */
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
@@ -17,17 +17,17 @@
 
 struct symbol_frame {
 	const char *function;	/* never NULL: "??" if unknown; C++ names demangled */
-	const char *file;	/* NULL if unknown; relative where below the folder of compilation */
-	unsigned line, column;	/* 0 if unknown */
-	unsigned begin;		/* line on which the function begins; 0 if unknown */
+	const char *file;	/* NULL: unknown; relative if below the folder of compilation */
+	unsigned line, column;	/* 0: unknown */
+	unsigned begin;		/* first line of the function; 0: unknown */
 	bool inlined;		/* into the next frame */
 };
 
 struct symbol_variable {
 	const char *name;
-	uint64_t offset;	/* of the address into it */
+	uint64_t offset;	/* of the address in the variable */
 	uint64_t size;
-	const char *file;	/* NULL if no debug information */
+	const char *file;	/* where it is declared; NULL: no debug information */
 	unsigned line;
 };
 
@@ -41,7 +41,7 @@ struct symbol_enumerator {
 	uint64_t value;
 };
 
-/* Of what a value can be shown of: no structures, no arrays. */
+/* A type whose values can be shown: no structures and arrays. */
 struct symbol_type {
 	enum symbol_type_kind kind;
 	uint64_t size;
@@ -52,59 +52,67 @@ struct symbol_type {
 /* A member or an element of a variable. */
 struct symbol_part {
 	const char *path;	/* ".head", "[3].len"; "": the variable itself */
-	uint64_t rest;		/* of the address into that part */
-	const struct symbol_type *type;	/* NULL: unknown, or not of one value */
+	uint64_t offset;	/* of the address in that part */
+	const struct symbol_type *type;	/* NULL: unknown, or not a type whose values can be shown */
 };
 
 struct symbols;
 
 struct symbols *symbols_new(void);
 
-/* Files that `other` knows by now are not read again when they are added; until then it must stay. */
+/*
+ * symbols_add() takes files that are in `other` from there instead of reading them again. `other`
+ * must exist until the last symbols_add().
+ */
 void symbols_share(struct symbols *s, const struct symbols *other);
 void symbols_free(struct symbols *s);
 
 /*
- * A module mapped at [start, end) with the load bias `base`; one that overlaps
- * earlier ones took their place. build_id may be NULL; if the file's differs,
- * -1: the program was rebuilt since. After -1 symbols_module() still knows it.
- * Strings in results live as long as `s`. The DWARF is read at the first look-up.
+ * Adds a module mapped at [start, end) with the load bias `base`. It hides earlier modules that it
+ * overlaps: they were unloaded. Fails if the file cannot be read or, unless build_id is NULL, has
+ * another build-id because it was rebuilt; even then symbols_module() finds the module.
+ * Strings in results are valid as long as `s`. Debug information is read at the first look-up.
  */
 int symbols_add(struct symbols *s, const char *path, const uint8_t *build_id,
 		size_t build_id_size, uint64_t base, uint64_t start, uint64_t end,
 		struct err *err);
 
 /*
- * Innermost frame first; returns how many, at least 1 (max is at least 1). The
- * pc is one of a trace, just after the instruction meant: pc - 1 is looked up.
+ * Fills the frames of a pc, the innermost first, and returns their number, at least 1; max is at
+ * least 1. A pc of a trace is the address after the instruction, so pc - 1 is looked up.
  */
 size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, size_t max);
 
 /*
- * Which of them people want to see: the innermost with a source that is not a header of
- * the system, whose inlined functions (std::mutex::lock, atoi) are nobody's own; else the
- * innermost with a source; else the first.
+ * Returns the frame that reports show: the innermost frame in a source of the program, not in a
+ * header of the system with inlined functions such as std::mutex::lock; else the innermost with a
+ * source; else the first.
  */
 const struct symbol_frame *symbol_own_frame(const struct symbol_frame *frames, size_t count);
 
-/* A header of the system, by its path. */
+/* Is the file part of the system, by its path? */
 bool symbol_is_systems(const char *file);
 
-/* A global or static variable at that address; a function's own is `function::name`. */
+/* Finds the global or static variable at an address. A static of a function is `function::name`. */
 bool symbols_variable(struct symbols *s, uint64_t addr, struct symbol_variable *out);
 
-/* The part of that variable which holds `size` bytes from there; 0: the smallest. False if types are not known. */
+/*
+ * Finds the smallest member or element of the variable at `addr` that contains `size` bytes from
+ * there (0: any size). Returns false if the variable's type is unknown.
+ */
 bool symbols_part(struct symbols *s, uint64_t addr, uint64_t size, struct symbol_part *out);
 
-/* Appends a value of `size` bytes, up to 8, as people write it; `t` may be NULL. */
+/* Appends a value of `size` bytes, up to 8, formatted by its type; `t` may be NULL. */
 void symbol_value(const struct symbol_type *t, uint64_t value, uint64_t size, struct buf *out);
 
-/* The module's path and the address within the file; NULL if in none. */
+/*
+ * Returns the path of a pc's module, and in *offset the address in the file; NULL if there is none.
+ */
 const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset);
 
 /*
- * Calls `each` for the folders that sources of the program were compiled in, until it returns
- * true; then so does this. Some may come twice. None if there is no debug information.
+ * Calls each() for the folders in which the program's sources were compiled, until it returns true.
+ * Returns whether it did. A folder may come twice. Without debug information there are none.
  */
 bool symbol_folders(const char *program, bool (*each)(void *ctx, const char *folder), void *ctx);
 

@@ -1,6 +1,5 @@
 /*
- * The walk over a unit: its functions, the scopes they are named by, its
- * variables.
+ * The walk over the entries of a unit: functions, the scopes that qualify their names, variables.
  */
 #include "symbol/unit.h"
 
@@ -82,7 +81,7 @@ static const char *scope_path(struct debug *d, struct unit *u, uint32_t scope, u
 								"(anonymous)";
 	if (depth >= DEPTH_MAX)
 		return name;
-	/* A method's body stands outside its class: only its declaration knows. */
+	/* The body of a method is outside its class; its declaration has the class. */
 	if (dwarf_tag(&s->die) == DW_TAG_subprogram && dwarf_diename(&s->die))
 		name = name_at(d, &s->die, depth + 1);
 	else if (s->parent != 0)
@@ -101,7 +100,7 @@ static const char *name_at(struct debug *d, Dwarf_Die *die, unsigned depth)
 
 	if (!name)
 		return NULL;
-	/* Where it was declared tells what it is a member of. */
+	/* The declaration is in the scope that qualifies the name. */
 	for (int i = 0; i < 16; i++) {
 		Dwarf_Attribute *found = dwarf_attr(&at, DW_AT_abstract_origin, &link);
 
@@ -142,7 +141,9 @@ static void add_function(struct debug *d, struct unit *u, Dwarf_Die *die)
 	u->functions[u->function_count++] = (struct unit_function){ .die = *die };
 }
 
-/* Only a fixed address counts; a thread's own variables have none. */
+/*
+ * Finds the fixed address of a variable. Returns false for other variables, also thread-local ones.
+ */
 static bool static_address(Dwarf_Die *die, uint64_t *addr)
 {
 	Dwarf_Attribute location, indirect;
@@ -186,7 +187,7 @@ static uint64_t type_size(Dwarf_Die *die)
 	return size;
 }
 
-/* A number that may be given at the declaration instead; *from is the unit that does. */
+/* An attribute of an entry or of its declaration; *from is the unit of the entry that has it. */
 static uint64_t inherited(struct debug *d, Dwarf_Die *die, unsigned attribute, struct unit **from)
 {
 	Dwarf_Attribute at;
@@ -243,7 +244,7 @@ static void visit(struct debug *d, struct unit *u, Dwarf_Die *die, uint32_t scop
 	case DW_TAG_subprogram:
 		add_owner(u, die, scope);
 		add_function(d, u, die);
-		/* The bodies of functions hold statics and local classes. */
+		/* The body of a function may contain static variables and local classes. */
 		if (dwarf_haschildren(die) > 0 && !dwarf_hasattr(die, DW_AT_declaration))
 			walk(d, u, die, dwarf_diename(die) ? add_scope(u, die, scope) : scope,
 			     depth);
@@ -263,7 +264,7 @@ static void visit(struct debug *d, struct unit *u, Dwarf_Die *die, uint32_t scop
 		walk(d, u, die, scope, depth);
 		break;
 	case DW_TAG_member:
-		/* What a static member of a class is called up to DWARF 4. */
+		/* A static member of a class, up to DWARF 4. */
 		if (dwarf_hasattr(die, DW_AT_declaration))
 			add_owner(u, die, scope);
 		break;

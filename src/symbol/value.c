@@ -1,5 +1,5 @@
 /*
- * Values for people, by the type of what they were read from or written to.
+ * Formats values by the type of the variable they were read from or written to.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "symbol/symbol.h"
 
-#define SMALL 0xffffffull	/* of unknown type, beyond it more likely an address than a number */
+#define SMALL 0xffffffull	/* greater values of unknown type are probably addresses: in hex */
 
 static int64_t with_sign(uint64_t value, uint64_t size)
 {
@@ -16,7 +16,10 @@ static int64_t with_sign(uint64_t value, uint64_t size)
 	return (int64_t)(value << shift) >> shift;
 }
 
-/* As short as tells it from all others. */
+/*
+ * Appends the shortest text that converts back to the same value. `most`: 9 for float, 17 for
+ * double.
+ */
 static void add_real(double value, int most, struct buf *out)
 {
 	char text[40];

@@ -6,7 +6,7 @@ shop=$SNARL_ROOT/tests/cli/cover/shop.c
 snarl-cc -g -O1 -pthread "$shop" -o shop
 run="--runs 40 --saturation 0 -j 1"
 snarl cover $run -- ./shop >out 2>err </dev/null || { cat err; fail "runs"; }
-grep -q '^shop: [0-9.]* % of the iRoots that are known are exposed, in 40 runs$' out || { cat out; fail "heading"; }
+grep -q '^shop: [0-9.]* % of the known iRoots are exposed, in 40 runs$' out || { cat out; fail "heading"; }
 grep -q 'shop.c' out || { cat out; fail "no file"; }
 [ -s snarl-out/memo.db ] && [ -s snarl-out/coverage.html ] || fail "files"
 grep -q 'stock = stock - 1;' snarl-out/coverage.html || fail "the page has no source lines"
@@ -39,14 +39,14 @@ grep -q ' 0 iRoots newly exposed, 0 newly expected' err || { cat err; fail "a re
 
 # What changed since.
 snarl cover --diff all.json >diff
-grep -q ': 0 newly exposed, 0 new and untested, 0 not exposed any more, 0 gone' diff || { cat diff; fail "diff"; }
+grep -q ': 0 newly exposed, 0 new and untested, 0 no longer exposed, 0 removed' diff || { cat diff; fail "diff"; }
 snarl cover --runs 1 -s random --db one.db -- ./shop >/dev/null 2>&1 </dev/null
 snarl cover --diff one.db --json >diff.json
 jq -e '.diff.newly_exposed > 0 and .diff.not_exposed_any_more == 0 and
 	.diff.before.exposed + .diff.newly_exposed == .all.exposed' diff.json >/dev/null ||
 	{ jq .diff diff.json; fail "diff with a database"; }
 snarl cover --diff all.json one.db >diff || fail "diff the other way"
-grep -q 'Not exposed any more:' diff || { cat diff; fail "what was lost is not told"; }
+grep -q 'No longer exposed:' diff || { cat diff; fail "iRoots no longer exposed are not listed"; }
 
 # Limits.
 snarl cover --fail-under 0 >/dev/null || fail "--fail-under 0"
@@ -76,5 +76,5 @@ expect 2 'takes 0 to 100' snarl cover --fail-under many
 expect 2 "no strategy 'sideways'" snarl cover -s sideways ./shop
 expect 3 'knows no program x' snarl cover --program x
 echo '{"version":7}' >bad.json
-expect 3 'is no coverage' snarl cover bad.json
+expect 3 'is not the output of snarl cover' snarl cover bad.json
 expect 3 'cannot be merged into itself' snarl cover --merge snarl-out/memo.db

@@ -143,15 +143,15 @@ expect long "b['switches'] <= 6 and b['minimised']['from'] > 100 and b['minimise
 
 # What happened, the threads beside each other with values, and what locks have to do with it: by
 # the hunt in brief, the same in report.txt.
-if grep -q 'thread 0.1 lets go' two.err; then
+if grep -q 'thread 0.1 releases' two.err; then
 	read=12 write=15 one=0.1 two=0.2 new=110 lost=90
 else
 	read=25 write=28 one=0.2 two=0.1 new=90 lost=110
 fi
 cat >want <<T
   Thread $one read 100 before thread $two wrote $lost, and then wrote $new over it. Every access holds
-  lock, but thread $one lets go of it between two.c:$read and two.c:$write: two critical sections where one
-  is needed.
+  lock, but thread $one releases it between two.c:$read and two.c:$write: two critical sections where one is
+  needed.
 T
 for file in two.err out-two/bugs/B001/report.txt; do
 	sed -n '/^  Thread .* over it/,/needed\.$/p' $file >got
@@ -206,7 +206,7 @@ expect symptoms "b['failures'][0]['schedule'] == 'bugs/B001/schedule.txt'"
 expect symptoms "b['failures'][1]['schedule'] == 'bugs/B001/failures/02.txt' and b['failures'][1]['replays'] == [20, 20]"
 replays out-symptoms/bugs/B001
 replays out-symptoms/bugs/B001/failures/02.txt
-grep -q 'It also shows as' out-symptoms/bugs/B001/report.txt || fail "symptoms: not told"
+grep -q 'Other failures with this cause' out-symptoms/bugs/B001/report.txt || fail "symptoms: not told"
 
 # Two causes that look the same are two bugs.
 cat >causes.c <<'C'

@@ -31,7 +31,7 @@ check() {	# BUG
 			"$(sed -n "${at}p" $run.events | cut -d ' ' -f 1,2)" ] || fail "$1: first difference in $run"
 	done
 	snarl report "$1" >told
-	grep -q "^  see it pass: snarl replay $1/passing.txt" told || { cat told; fail "$1: the report"; }
+	grep -q "^  replay the run that passes: snarl replay $1/passing.txt" told || { cat told; fail "$1: the report"; }
 	tr '\n' ' ' <told | grep -q 'nearest run that passes is the same until' || { cat told; fail "$1: the report"; }
 	grep -q '<h2 id="beside">' "$1/report.html" || fail "$1: the page"
 	[ "$(grep -c 'class="first"><td colspan' "$1/report.html")" = 2 ] || fail "$1: marks on the page"

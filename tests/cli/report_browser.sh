@@ -1,7 +1,7 @@
-# The pages in a browser: an atomicity violation, a deadlock, a use after free and a bug of two
-# variables, hunted for anew. Chromium lays them out for a telephone or for a desk, by turns; what is
-# checked is structure: no errors, roles and names, nothing that overlaps or sticks out. With
-# SNARL_SHOTS=FOLDER there are screenshots to look at, light and dark: atomicity-1600-light.png,
+# The pages of an atomicity violation, a deadlock, a use after free and a bug of two variables in
+# Chromium, alternately at the size of a telephone and of a desktop. Checks that scripts raise no error,
+# that roles and names are there, and that nothing overlaps or overflows. With SNARL_SHOTS=FOLDER, also
+# makes screenshots, light and dark: atomicity-1600-light.png,
 # deadlock-…, use-after-free-…, two-variable-….
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"

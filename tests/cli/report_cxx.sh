@@ -1,6 +1,6 @@
-# The story of C++ programs, whose locks and atomics are inlined from headers of the system: the
-# steps are those of bug.json, at the program's own lines, and none is called not reached that
-# the run had. Two locks taken at one line are two steps, one taken and one waited for.
+# Reports of C++ programs, whose locks and atomics are inlined from headers of the system: the steps
+# are those of bug.json, on lines of the program, and no step that happened is marked "not reached".
+# Two locks taken on one line are two steps: one acquired, one waited for.
 . "$SNARL_ROOT/tests/lib.sh"
 export LC_ALL=C.UTF-8
 
@@ -51,7 +51,7 @@ int main()
 	b.join();
 }
 C
-# The only write that a thread makes to the pointer comes after its use, but that is no reason.
+# The thread's only write to the pointer comes after the use, but it is not the cause.
 cat >late.cc <<'C'
 #include <memory>
 #include <mutex>

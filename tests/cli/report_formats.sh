@@ -1,5 +1,5 @@
-# snarl report as SARIF, JUnit XML and timeline, of the stored bugs, against what was worked out
-# by hand. That every document keeps to its format is checked by a schema written down here.
+# SARIF, JUnit XML and the Perfetto timeline of stored bugs, compared with hand-made expectations.
+# Schemas in this file check that each document is valid.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 export LC_ALL=C.UTF-8 PYTHONPATH="$SNARL_ROOT/tests/cli/report_formats" PYTHONDONTWRITEBYTECODE=1
@@ -15,11 +15,11 @@ cat >all/results.json <<'END'
 "bugs":[{"id":"B001"},{"id":"B002"},{"id":"B003"}],
 "baseline":{"file":"old.json","new":["B001","B003"],"known":[{"id":"B002","was":"B007"}],"gone":[]}}
 END
-# Left from an earlier hunt; results.json has it no more.
+# A bug of an earlier hunt, which results.json does not list.
 cp -r lost all/bugs/B004
 sed -i 's/"B001"/"B004"/; s/"RWW"/"RWR"/' all/bugs/B004/bug.json
 
-# A hunt with several inputs; and one of a version that did not write its command.
+# A hunt with several inputs, and a hunt by an older version that did not store its command.
 mkdir -p inputs/bugs none bare
 cp -r all/bugs/B001 inputs/bugs/
 echo '{"version":1,"program":"/nowhere/bank","arguments":["./bank","@@"],"bugs":[{"id":"B001"}]}' >inputs/results.json
@@ -30,7 +30,7 @@ echo '{"version":1,"program":"/nowhere/bank","bugs":[{"id":"B001"}]}' >unsaid/re
 echo '{"version":1,"program":"/x/y","arguments":["./y"],"seconds":1.5,"bugs":[]}' >none/results.json
 echo '{}' >bare/bug.json
 
-# The same bug thirty lines further down, found by other threads in the other order; and another one.
+# The same bug thirty lines further down, with other threads in the other order; and another bug.
 mkdir moved other
 python3 - <<'END'
 import json
@@ -44,7 +44,7 @@ bug['sites'][0]['function'] = 'withdraw'
 json.dump(bug, open('other/bug.json', 'w'))
 END
 
-# Names of files that need care, seen from a folder that does, too.
+# File names and a working folder with characters that URIs must encode.
 mkdir -p 'work %20#ü/names'
 python3 - <<'END'
 import json, os
@@ -85,7 +85,7 @@ for name, log in logs.items():
     except AssertionError as e:
         raise SystemExit(f'{name}: {e}')
 
-# The schema is worth something: each of these is refused.
+# The schema rejects each of these.
 def spoil(change):
     log = copy.deepcopy(logs['lost'])
     change(log['runs'][0], log['runs'][0]['results'][0])
@@ -133,7 +133,7 @@ same(lost['message']['text'].splitlines(), [
     '2: Thread 0.2 writes balance in between',
     '3: Thread 0.1 writes balance with a value made from what step 1 read: what step 2 wrote is lost',
     'Thread 0 (main) fails its assertion',
-    'Every access holds m, but thread 0.1 lets go of it between bank.c:8 and bank.c:12: '
+    'Every access holds m, but thread 0.1 releases it between bank.c:8 and bank.c:12: '
     'two critical sections where one is needed.',
     'Replay it: snarl replay lost'])
 same([line(p) for p in lost['locations']], [('bank.c', 8)])
@@ -164,14 +164,14 @@ same(lost['properties'], {'id': 'B001', 'failure': 'assert', 'variable': 'balanc
 deadlock, = results('deadlock')
 same(deadlock['ruleId'], 'deadlock/lock-cycle')
 same(flows(deadlock), {
-    '0': [(1, 30, 'Thread 0 (main) starts thread 0.1', None), (2, 31, 'Thread 0 (main) starts thread 0.2', None),
+    '0': [(1, 30, 'Thread 0 (main) creates thread 0.1', None), (2, 31, 'Thread 0 (main) creates thread 0.2', None),
           (7, 32, 'Thread 0 (main) waits for a thread to end', None)],
     '0.1': [(4, 5, '2: Thread 0.1 locks left', 'essential'), (5, 6, '3: Thread 0.1 waits for right', 'essential')],
     '0.2': [(3, 5, '1: Thread 0.2 locks right', 'essential'), (6, 6, '4: Thread 0.2 waits for left', 'essential')]})
 same([s['kinds'] for s in deadlock['codeFlows'][0]['threadFlows'][1]['locations']],
      [['acquire', 'lock'], ['danger']])  # who waits has not got it
 
-# A fingerprint is FNV-1a of what stays: lines, threads and their order do not.
+# A fingerprint is FNV-1a over what is stable; lines, threads and their order are not part of it.
 def fnv(text):
     value = 0xcbf29ce484222325
     for byte in text.encode():
@@ -183,7 +183,7 @@ same(fingerprint('lost'), {'snarlIdentity/v1': fnv(
     'atomicity RWW balance\ndeposit read balance\ndeposit write balance\ndeposit write balance')})
 same(fingerprint('moved'), fingerprint('lost'))
 assert fingerprint('other') != fingerprint('lost'), 'another function, the same fingerprint'
-# No cause is known: the failure counts; blocks lose their line and number, addresses are none.
+# Without a known cause, the failure is hashed: blocks without line and number, no addresses.
 same(fingerprint('freed'), {'snarlIdentity/v1': fnv(
     'order use-free uaf heap@s.c\nput free \nput free heap@s.c\nput read heap@s.c+8\nput use ')})
 
@@ -193,7 +193,7 @@ assert 'baselineState' not in lost
 same(results('none'), [])
 same([(r['ruleId'], r['locations']) for r in results('bare')], [('failure', [])])
 
-# Files: relative to the folder where possible, encoded, and never a link.
+# File URIs are relative to the working folder where possible and encoded; texts contain no link.
 here = os.path.realpath('.')
 same(logs['names']['runs'][0]['originalUriBaseIds'],
      {'SRCROOT': {'uri': f'file://{here}/work%20%2520%23%C3%BC/'}})
@@ -215,7 +215,7 @@ def same(got, wanted):
     if got != wanted:
         raise SystemExit(f'got    {got}\nwanted {wanted}')
 
-# Element: attributes it must have, elements it may hold.
+# Element: its required attributes, the elements it may contain.
 SCHEMA = {'testsuites': (set(), {'testsuite'}),
           'testsuite': ({'name', 'tests', 'failures', 'errors', 'skipped', 'time'}, {'testcase'}),
           'testcase': ({'classname', 'name', 'time'}, {'failure', 'system-out'}),
@@ -257,14 +257,14 @@ failure, = case
 same(failure.attrib, {'message': 'B001: Lost update on balance', 'type': 'atomicity/RWW'})
 same(failure.text, open('lost/expect.txt').read())
 
-# One command, three bugs, and none of an earlier hunt; what the baseline knows does not fail, and comes last.
+# One command with three bugs, without the bug of an earlier hunt; known bugs do not fail and come last.
 case, = suites['all']
 same(suites['all'].get('time'), '0.250')
 same([(f.tag, f.get('type')) for f in case],
      [('failure', 'atomicity/RWW'), ('failure', 'order/use-free'), ('system-out', None)])
 assert case[2].text.startswith('Known: B002: Deadlock: threads 0.1 and 0.2'), case[2].text
 
-# A hunt is one case: the bug says by which input.
+# A hunt is one test case; each bug names its input.
 case, = suites['inputs']
 same((case.get('name'), len(case)), ('./bank @@', 1))
 assert case[0].text.startswith("./bank 'two words'\nB001: Lost update"), case[0].text
@@ -336,7 +336,7 @@ def slices(events, tracks, track):
 def arrows(ends):
     return sorted((s['name'], s['ts'] - .5, f['ts'] - .5) for s, f in ends.values())
 
-# Times are the lines of the trace, from 0.
+# Times are line numbers of the trace, from 0.
 events, tracks, ends = load('lost')
 order = sorted((e['args']['sort_index'], tracks[1, e['tid']]) for e in events if e['name'] == 'thread_sort_index')
 same([name for _, name in order],

@@ -1,5 +1,5 @@
-# The pages as text: nothing of the program's gets out of its place, nothing is loaded, and the
-# policy names the script that is there. The browser looks at them in report_browser.sh.
+# The HTML pages as text: text of the program stays text, the pages load nothing, and the content
+# security policy has the hash of their script. report_browser.sh opens them in a browser.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 cp -r "$SNARL_ROOT/tests/cli/report/." .
@@ -67,7 +67,7 @@ PYTHONIOENCODING=utf-8 python3 check.py lost/report.html deadlock/report.html fr
 
 # What should be on the page of a lost update.
 has() {
-	grep -qF -e "$1" lost/report.html || fail "lost: no $1"
+	grep -qF -e "$1" lost/report.html || fail "lost: the page lacks: $1"
 }
 has '<h1>Lost update on balance</h1>'
 has '<code>./bank &#39;two words&#39;</code>'
@@ -82,9 +82,9 @@ has '<tr class="first"><td>2 ← first difference</td><td>0.1</td><td>12 steps</
 has 'balance 20'
 has '21 steps, 4 switches between threads'
 has '<code>snarl replay lost/interleavings/1.txt</code>'
-has 'Ways in which it shows (2)'
+has 'Failures with this cause (2)'
 has '<code>snarl replay lost/failures/02.txt</code>'
-grep -q 'class="arrow wait"' deadlock/report.html || fail "deadlock: nobody waits"
+grep -q 'class="arrow wait"' deadlock/report.html || fail "deadlock: no arrow from a blocked thread"
 ! grep -q root: hostile/report.html || fail "a file elsewhere was read"
 
 # A source newer than the program is not shown.

@@ -1,9 +1,9 @@
-# What hunt prints at once, of bugs whose steps are easily mistaken: two accesses at one place
-# in the code, a failure amid the steps of its cause, threads that wait with no cause known,
-# and one that has ended when the other waits.
+# The steps that snarl hunt prints, of bugs in which steps are easily confused: two accesses at one
+# place, a failure between the steps of its cause, blocked threads without a known cause, and a thread
+# that ended before it woke another one.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# hunt NAME: builds NAME.c and finds its bug; told is what was printed
+# hunt NAME: builds NAME.c and finds its bug; the file told has what snarl printed
 hunt() {
 	snarl-cc -g -O0 -pthread "$1.c" -o "$1"
 	rm -rf out
@@ -12,10 +12,10 @@ hunt() {
 	[ $status = 1 ] || { cat told; fail "$1: exit $status"; }
 }
 
-tells() { grep -q -- "$1" told || { cat told; fail "not told: $1"; }; }
-never() { ! grep -q -- "$1" told || { cat told; fail "told: $1"; }; }
+tells() { grep -q -- "$1" told || { cat told; fail "not printed: $1"; }; }
+never() { ! grep -q -- "$1" told || { cat told; fail "printed: $1"; }; }
 
-# Both reads are by one line of one function.
+# Both reads are on one line of one function.
 cat >reads.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ tells 'atomicity/RWR'
 tells '^3 reads NULL from name'
 never '(not reached)'
 
-# It fails before the second write: that is step 4.
+# The run fails before the second write, which is step 4.
 cat >early.c <<'END'
 #include <pthread.h>
 #include <stdatomic.h>
@@ -97,7 +97,7 @@ tells ' 3 misuses lock'
 tells '^4 (not reached) atomically writes busy'
 tells 'Put steps 1 and 4 in one critical section, protected by a lock that step 2 also takes\.'
 
-# It fails whatever happens, so that there is no cause; who waits for whom is told all the same.
+# Every run fails, so that no cause is found; the report still says which thread waits for which.
 cat >join.c <<'END'
 #include <pthread.h>
 
@@ -125,7 +125,7 @@ hunt join
 tells '^  thread 0 waits at join.c:18 (main) to join$'
 tells '^  thread 0.1 waits at join.c:7 (worker) for lock (join.c:3), held by thread 0 since join.c:16 (main)$'
 
-# The one that did not wake the other has ended.
+# The thread that should have woken the other one has ended.
 cat >wake.c <<'END'
 #include <pthread.h>
 #include <stdatomic.h>
@@ -163,5 +163,5 @@ int main(void)
 END
 hunt wake
 tells 'deadlock/lost-wake'
-tells '^  Nobody is left to wake who waits\.$'
+tells '^  No other thread can wake it: deadlock\.$'
 never 'None of them'

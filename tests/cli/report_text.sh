@@ -1,5 +1,5 @@
-# snarl report as text, against what was written down: a lost update, a deadlock and a use after
-# free from traces written by hand; then other widths, ASCII, colour and its absence.
+# The text format, compared with expected output: a lost update, a deadlock and a use after free with
+# hand-written traces; then other widths, ASCII, with and without colour.
 . "$SNARL_ROOT/tests/lib.sh"
 cp -r "$SNARL_ROOT/tests/cli/report/." .
 cp lost/bank.c .
@@ -8,40 +8,40 @@ unset NO_COLOR
 
 for bug in lost deadlock freed; do
 	snarl report --width 100 $bug >$bug.txt || fail "$bug: exit $?"
-	same "$bug is told in another way" $bug/expect.txt $bug.txt
+	same "the report of $bug differs" $bug/expect.txt $bug.txt
 done
 
 LC_ALL=C snarl report --width 60 lost >narrow.txt || fail "narrow: exit $?"
 same "60 columns of ASCII" lost/expect-60.txt narrow.txt
 ! LC_ALL=C grep -q '[^ -~]' narrow.txt || fail "not ASCII"
 
-# Commands stay whole.
+# Commands are never broken.
 for width in 40 77 100 200; do
 	LC_ALL=C snarl report --width $width lost | awk -v most=$width '!/: snarl replay / && length($0) > most { print; bad = 1 } END { exit bad }' ||
 		fail "wider than $width columns"
 done
 
-# A pipe has no colour; a terminal has, unless NO_COLOR says no.
+# No colour in a pipe; colour on a terminal unless NO_COLOR is set.
 ! grep -q "$(printf '\033')" lost.txt || fail "colour without a terminal"
 need script
 script -qec 'snarl report lost' /dev/null >colour.txt </dev/null || fail "on a terminal: exit $?"
 grep -q "$(printf '\033')\[1m" colour.txt || fail "no colour on a terminal"
 NO_COLOR=1 script -qec 'snarl report lost' /dev/null >plain.txt </dev/null
-! grep -q "$(printf '\033')" plain.txt || fail "NO_COLOR does not count"
+! grep -q "$(printf '\033')" plain.txt || fail "NO_COLOR is ignored"
 
-# Nothing of the program's text reaches the terminal's ears.
+# Control characters of the program do not reach the terminal.
 snarl report --width 100 hostile >hostile.txt || fail "hostile: exit $?"
 ! LC_ALL=C grep -q "$(printf '[\033\007\r]')" hostile.txt || fail "control characters in the output"
 
-# Sources are found where they were compiled, though the program is elsewhere and runs elsewhere.
+# Sources are found in the folder of compilation, although the program is and runs elsewhere.
 mkdir -p deep/src bin
 cp "$SNARL_ROOT/examples/bank.c" deep/src/teller.c
 (cd deep/src && snarl-cc -g -O1 -pthread teller.c -o ../../bin/teller)
 snarl hunt --quiet --out elsewhere -- bin/teller >/dev/null 2>&1 </dev/null || [ $? = 1 ]
 grep -q '│     value = balance;$' elsewhere/bugs/B001/report.txt || { cat elsewhere/bugs/B001/report.txt; fail "no source lines"; }
 
-# bug.json names events by their place in the traces. Without that, as an older snarl wrote it, the
-# goals of the schedule tell as much.
+# bug.json identifies events by their index in the traces. Without indexes, as in files of older
+# versions, the goals of the schedule identify them.
 cd elsewhere/bugs/B001
 grep -q '"index":[0-9]' bug.json || fail "no event is named by its index"
 snarl report . >new.txt

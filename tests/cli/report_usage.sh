@@ -1,4 +1,4 @@
-# snarl report: where it reads, where it writes, and what it says if it cannot.
+# snarl report: which folders it reads, which files it writes, and its errors.
 . "$SNARL_ROOT/tests/lib.sh"
 export LC_ALL=C.UTF-8
 
@@ -63,7 +63,7 @@ assert [s['number'] for s in b['picture'] if s['number']] == [1, 2, 3]
 assert [s['thread'] for s in b['picture'] if s['number']] == ['0.1', '0.2', '0.1']
 END
 
-# Damaged files are named, with the line.
+# Errors name the damaged file and the line.
 printf '{\n"id": "B001",\n,}\n' >lost/bug.json
 refused 3 'lost/bug.json:3: ' lost
 printf '[]' >lost/bug.json
@@ -73,7 +73,7 @@ refused 3 'lost/bug.json:1: ' lost
 printf '{' >all/results.json
 refused 3 'all/results.json:1: ' all
 
-# What is not there is left out; what is damaged is said.
+# A missing file is left out of the report; a damaged one is mentioned.
 mkdir bare
 echo '{}' >bare/bug.json
 snarl report bare >bare.txt || fail "an empty bug: exit $?"
@@ -82,8 +82,8 @@ cp "$SNARL_ROOT/tests/cli/report/lost/bug.json" bare/
 printf 'snarl-text 1\n0 create 0.1\n0.1 nonsense\n' >bare/trace.snarl
 echo nonsense >bare/schedule.txt
 snarl report bare >bare.txt || fail "damaged parts: exit $?"
-grep -q 'Only the places named in bug.json are shown: .*trace.snarl' bare.txt || fail "no word of the trace"
-grep -q 'The schedule is not shown: .*schedule.txt:1' bare.txt || fail "no word of the schedule"
+grep -q 'Only the events named in bug.json are shown: .*trace.snarl' bare.txt || fail "no note about the trace"
+grep -q 'The schedule is not shown: .*schedule.txt:1' bare.txt || fail "no note about the schedule"
 grep -q '1 reads balance' bare.txt || fail "no steps from bug.json"
 
 chmod a-w bare 2>/dev/null

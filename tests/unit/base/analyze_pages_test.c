@@ -1,5 +1,5 @@
 /*
- * pages: arrays that grow keep what they had, and what is new is zero; those that stay where they are, too.
+ * base/page_array.c: arrays keep their content when they grow, and new bytes are zero.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #define PAGE 4096u
 #define MOST ((size_t)16 << 20)
 
-/* A byte of each page is its number; the last one that has it is before `size`. */
+/* In each page below `size`, one byte is the number of the page. */
 static void fill(uint8_t *p, size_t from, size_t size)
 {
 	for (size_t i = from; i < size; i += PAGE)

@@ -28,7 +28,7 @@ static void test_escapes(void **state)
 	check_text(NULL, "null");
 }
 
-/* Cut, overlong, surrogates, beyond the last, stray bytes: each byte is replaced. */
+/* Each byte that is cut off, overlong, of a surrogate, above U+10FFFF or stray is replaced. */
 static void test_invalid_utf8(void **state)
 {
 	(void)state;

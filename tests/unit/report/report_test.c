@@ -1,5 +1,5 @@
 /*
- * Escaping, against hostile text; and the model of a bug whose trace is known.
+ * Escaping of hostile text, sentences about locks, and the model of bugs with hand-written traces.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,12 +33,12 @@ static void test_html(void **state)
 	expect_html("</script><!--", "&lt;/script&gt;&lt;!--");
 	expect_html("ä € 𝄞\n\tx", "ä € 𝄞\n\tx");
 	expect_html("a\x1b[31m\x07z\x7f", "a�[31m�z�");
-	expect_html("\xff\xc3", "��");			/* no UTF-8, and cut */
-	expect_html("\xc0\xbc" "script", "��script");	/* < in too long a form */
-	expect_html("\xe0\x80\xbc\xed\xa0\x80|", "��|");	/* the same, and a surrogate */
-	expect_html("\xf4\x90\x80\x80", "�");		/* beyond the last */
-	expect_html("a\xe2\x80\xae" "b", "a�b");	/* turns the direction round */
-	expect_html("\xef\xbf\xbe", "�");		/* no character */
+	expect_html("\xff\xc3", "��");			/* not UTF-8, and cut off */
+	expect_html("\xc0\xbc" "script", "��script");	/* overlong form of < */
+	expect_html("\xe0\x80\xbc\xed\xa0\x80|", "��|");	/* overlong form of <, and a surrogate */
+	expect_html("\xf4\x90\x80\x80", "�");		/* above U+10FFFF */
+	expect_html("a\xe2\x80\xae" "b", "a�b");	/* changes the direction of text */
+	expect_html("\xef\xbf\xbe", "�");		/* not a character */
 }
 
 static void expect_cut(const char *text, size_t most, const char *wanted)
@@ -85,7 +85,7 @@ static void test_terminal(void **state)
 	expect_terminal("abc", 1, true, "", 0);
 }
 
-/* Any bytes give valid UTF-8 without < > & " ' and controls, and never more than asked for. */
+/* Random bytes become valid UTF-8 without < > & " ' and control characters, of limited length. */
 static void test_random(void **state)
 {
 	uint32_t seed = 1;
@@ -103,7 +103,7 @@ static void test_random(void **state)
 		}
 		escape_html(&html, text);
 		assert_null(strpbrk(buf_string(&html), "<>\"'\x1b\x7f"));
-		escape_html(&again, buf_string(&html));	/* what is there is valid: only & becomes longer */
+		escape_html(&again, buf_string(&html));	/* the text is valid already, so only & becomes longer */
 		for (const uint8_t *p = html.data, *q = again.data; *p; p++, q++)
 			if (*p == '&') {
 				assert_memory_equal(q, "&amp;", 5);
@@ -126,7 +126,7 @@ static void expect_object(const char *object, const char *wanted)
 {
 	struct buf out = { 0 };
 
-	tell_object(object, &out);
+	describe_object(object, &out);
 	assert_string_equal(buf_string(&out), wanted);
 	buf_free(&out);
 }
@@ -144,7 +144,7 @@ static void test_objects(void **state)
 	expect_object("", "");
 }
 
-/* Steps of a cause, one in each place; a thread is 0 or 1. */
+/* A cause with a step on each line; `thread` is 0 or 1. */
 struct told {
 	size_t thread;
 	const char *object, *locks;
@@ -164,7 +164,7 @@ static void expect_locks(const char *pattern, const struct told *told, size_t co
 						 .locks = told[i].locks, .role = REPORT_CAUSE,
 						 .number = (unsigned)i + 1, .rank = (unsigned)i + 1,
 						 .at = { .file = told[i].line ? "src/a.c" : NULL, .line = told[i].line } };
-	tell_locks(&b, &out);
+	describe_locks(&b, &out);
 	assert_string_equal(buf_string(&out), wanted);
 	buf_free(&out);
 }
@@ -175,25 +175,25 @@ static void expect_locks(const char *pattern, const struct told *told, size_t co
 static void test_locks(void **state)
 {
 	(void)state;
-	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 lets go of it between a.c:21 and a.c:22: "
+	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 releases it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
 		     { 0, "x", "m", 21 }, { 1, "x", "m", 23 }, { 0, "x", "m", 22 });
-	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 lets go of it between steps 1 and 3: "
+	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 releases it between steps 1 and 3: "
 		     "two critical sections where one is needed.",
 		     { 0, "x", "m", 21 }, { 1, "x", "m", 21 }, { 0, "x", "m", 21 });
-	/* One more lock is held, though not by both. */
-	EXPECT_LOCKS("RWR", "Every access holds m, but thread 0.2 lets go of it between a.c:21 and a.c:22: "
+	/* Only one thread holds a second lock. */
+	EXPECT_LOCKS("RWR", "Every access holds m, but thread 0.2 releases it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
 		     { 1, "x", "big, m", 21 }, { 0, "x", "m, mm", 23 }, { 1, "x", "big, m", 22 });
 	EXPECT_LOCKS("RWW", "No lock in common: thread 0.1 holds none at a.c:21, thread 0.2 holds m at a.c:23.",
 		     { 0, "x", NULL, 21 }, { 1, "x", "m", 23 }, { 0, "x", NULL, 22 });
 	EXPECT_LOCKS("RW", "No lock in common: thread 0.1 holds m at step 1, thread 0.2 holds mm at step 2.",
 		     { 0, "x", "m", 0 }, { 1, "x", "mm", 0 });
-	EXPECT_LOCKS("WW", "No lock in common: none is held at a.c:21 nor at a.c:23.",
+	EXPECT_LOCKS("WW", "No lock in common: no lock is held at a.c:21 or at a.c:23.",
 		     { 0, "x", NULL, 21 }, { 1, "x", NULL, 23 });
-	EXPECT_LOCKS("WxRyRxWy", "x is guarded by a, y by b, but nothing guards both together.",
+	EXPECT_LOCKS("WxRyRxWy", "x is protected by a, y by b, but no lock protects both.",
 		     { 0, "x", "a", 21 }, { 1, "y", "b", 22 }, { 1, "x", "a", 23 }, { 0, "y", "b", 24 });
-	EXPECT_LOCKS("WxRxRyWy", "No lock in common: none is held at a.c:23 nor at a.c:24.",
+	EXPECT_LOCKS("WxRxRyWy", "No lock in common: no lock is held at a.c:23 or at a.c:24.",
 		     { 0, "x", "a", 21 }, { 1, "x", "a", 22 }, { 1, "y", NULL, 23 }, { 0, "y", NULL, 24 });
 	EXPECT_LOCKS("lock-cycle", "Lock order: thread 0.1 takes a, then b; thread 0.2 takes b, then a.",
 		     { 1, "b", NULL, 33 }, { 0, "a", NULL, 31 }, { 0, "b", "a", 32 }, { 1, "a (a.c:3)", "b", 34 });
@@ -202,7 +202,7 @@ static void test_locks(void **state)
 	EXPECT_LOCKS("stuck", "", { 0, "x", NULL, 21 });
 }
 
-/* Folder of the hand-made bugs; tests run from the root of the sources. */
+/* Folder of the hand-made bugs; tests run in the root folder of the sources. */
 #define BUGS "tests/cli/report/"
 
 static void open_bug(struct report *r, const char *path)
@@ -239,7 +239,7 @@ static void test_lost(void **state)
 	for (size_t i = 0; i < b->step_count; i++)
 		if (b->steps[i].number)
 			ordinal[b->steps[i].number] = b->steps[i].ordinal;
-	/* Of two deposits, the one with the other thread amid. */
+	/* Of two deposits, the one that the other thread interrupts. */
 	assert_int_equal(ordinal[1], 9);
 	assert_int_equal(ordinal[2], 15);
 	assert_int_equal(ordinal[3], 18);
@@ -249,7 +249,7 @@ static void test_lost(void **state)
 	for (size_t i = 0; i < b->arrow_count; i++)
 		handovers += b->arrows[i].kind == REPORT_HANDOVER;
 	assert_int_equal(handovers, 2);
-	/* 0.1 has m three times, 0.2 twice; each from lock to unlock. */
+	/* Thread 0.1 holds m three times, 0.2 twice, each from lock to unlock. */
 	assert_int_equal(b->bar_count, 5);
 	for (size_t i = 0; i < b->bar_count; i++) {
 		assert_string_equal(b->bars[i].lock, "m");
@@ -259,7 +259,7 @@ static void test_lost(void **state)
 		assert_false(b->bars[i].open);
 	}
 	assert_int_equal(b->interleaving_count, 2);
-	assert_int_equal(b->first_difference, 1);
+	assert_int_equal(b->first_different_turn, 1);
 	assert_true(b->has_switches && b->switches == 4);
 	assert_string_equal(b->output, "balance 20");
 	report_close(&r);
@@ -274,7 +274,7 @@ static void test_deadlock(void **state)
 	(void)state;
 	open_bug(&r, BUGS "deadlock");
 	b = &r.bugs[0];
-	assert_true(has_arrow(b, REPORT_WAIT, 3, 1));	/* 0.1 waits for what 0.2 locked first */
+	assert_true(has_arrow(b, REPORT_WAIT, 3, 1));	/* 0.1 waits for the lock that 0.2 took first */
 	assert_true(has_arrow(b, REPORT_WAIT, 4, 2));
 	for (size_t i = 0; i < b->bar_count; i++)
 		open += b->bars[i].open && b->bars[i].to == b->step_count - 1;
@@ -282,11 +282,11 @@ static void test_deadlock(void **state)
 	report_close(&r);
 }
 
-/* Who stands before a lock is told who has it. */
+/* The effect of a blocked step names the holder of the lock. */
 static void test_holders(void **state)
 {
-	static const char *const wanted[] = { "", "", "which thread 0.2 has held since step 1",
-					      "which thread 0.1 has held since step 2" };
+	static const char *const wanted[] = { "", "", ", which thread 0.2 has held since step 1",
+					      ", which thread 0.1 has held since step 2" };
 	struct report r;
 	struct report_bug *b;
 	size_t seen = 0;
@@ -299,7 +299,7 @@ static void test_holders(void **state)
 
 		if (!b->steps[i].number)
 			continue;
-		tell_effect(b, &b->steps[i], &out);
+		describe_effect(b, &b->steps[i], &out);
 		assert_string_equal(buf_string(&out), wanted[seen++]);
 		buf_free(&out);
 	}
@@ -319,13 +319,13 @@ static void test_freed(void **state)
 	assert_true(has_arrow(b, REPORT_CONFLICT, 1, 2));
 	for (size_t i = 0; i < b->step_count; i++)
 		values += b->steps[i].value != NULL;
-	assert_int_equal(values, 2);	/* of the atomic ones */
+	assert_int_equal(values, 2);	/* values of the atomic accesses */
 	assert_true(b->object_count >= 1);
 	assert_string_equal(b->objects[0].text, "heap block of 16 bytes, allocated by thread 0 in main (s.c:40)");
 	report_close(&r);
 }
 
-/* Every format has something to say of a bug that is all nonsense. */
+/* Every format shows a bug whose members are all nonsense. */
 static void test_hostile(void **state)
 {
 	struct report_style style = { .width = 80 };

@@ -1,5 +1,5 @@
 /*
- * What addresses are, as a trace goes by.
+ * Objects at addresses while a trace is read, and the tree of blocks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static struct reader *open_text(const char *text)
 	return r;
 }
 
-/* Goes through the whole trace; the description of each event's object, "-" for none. */
+/* Reads the whole trace. Returns the description of each event's object, "-" for none. */
 static void describe_all(const char *text, const char *const *expected)
 {
 	struct reader *r = open_text(text);
@@ -73,12 +73,12 @@ static void test_heap(void **state)
 		     "0 malloc 0x6000 1 @0x200\n"
 		     "0 write 0x5008:8\n"
 		     "0 read 0x505f:1\n"
-		     "0 read 0x5060:1\n"	/* just behind it */
+		     "0 read 0x5060:1\n"	/* just after the block */
 		     "0 free 0x5000\n"
 		     "0 read 0x5010:1\n"	/* after free */
 		     "0 malloc 0x5000 20 @0x100\n"
 		     "0 read 0x5010:1\n"
-		     "0 read 0x5020:1\n",	/* the old block's tail */
+		     "0 read 0x5020:1\n",	/* the rest of the old block */
 		     expected);
 }
 
@@ -154,7 +154,7 @@ static void test_fields(void **state)
 
 #define CELLS 4096u
 
-/* Random inserts and removals against an array that says who owns each cell. */
+/* Random inserts and removals, compared with an array that has the owner of each cell. */
 static void test_blocks_against_array(void **state)
 {
 	static uint32_t owner[CELLS];
@@ -174,34 +174,34 @@ static void test_blocks_against_array(void **state)
 		if (random >> 63)
 			blocks_remove(&b, low, high);
 		else
-			blocks_insert(&b, low, high)->site = round;
+			blocks_insert(&b, low, high)->place = round;
 		for (uint32_t i = low; i < high; i++)
 			owner[i] = random >> 63 ? 0 : round;
 		for (uint32_t i = 0; i < 8; i++) {
 			uint32_t at = (uint32_t)(random >> (8 + i)) % CELLS;
 			const struct block *block = blocks_find(&b, at);
 
-			assert_int_equal(block ? block->site : 0, owner[at]);
+			assert_int_equal(block ? block->place : 0, owner[at]);
 		}
 	}
 	for (uint32_t i = 0; i < CELLS; i++) {
 		const struct block *block = blocks_find(&b, i);
 
-		assert_int_equal(block ? block->site : 0, owner[i]);
+		assert_int_equal(block ? block->place : 0, owner[i]);
 	}
 	blocks_free(&b);
 }
 
-/* Ascending addresses, the worst order for a tree without balance. */
+/* Ascending addresses, the worst order for an unbalanced tree. */
 static void test_many_blocks(void **state)
 {
 	struct blocks b = { 0 };
 
 	(void)state;
 	for (uint64_t i = 0; i < 300000; i++)
-		blocks_insert(&b, i * 64, i * 64 + 48)->site = (uint32_t)i;
+		blocks_insert(&b, i * 64, i * 64 + 48)->place = (uint32_t)i;
 	for (uint64_t i = 0; i < 300000; i += 7) {
-		assert_int_equal(blocks_find(&b, i * 64 + 47)->site, i);
+		assert_int_equal(blocks_find(&b, i * 64 + 47)->place, i);
 		assert_null(blocks_find(&b, i * 64 + 48));
 	}
 	blocks_free(&b);

@@ -1,5 +1,5 @@
 /*
- * Addresses of this very program, looked up in its own file.
+ * Looks up addresses of this test program in its own file.
  */
 #include <elf.h>
 #include <link.h>
@@ -42,7 +42,7 @@ static struct symbols *own_symbols(const uint8_t *build_id, size_t size, int *re
 	return s;
 }
 
-/* The address after a call is what traces hold. */
+/* Traces contain the address after a call. */
 static __attribute__((noinline)) uint64_t here(void)
 {
 	return (uint64_t)__builtin_return_address(0);
@@ -99,7 +99,7 @@ static void test_inlined_frames(void **state)
 	assert_string_equal(frames[1].function, "test_inlined_frames");
 	assert_int_equal(frames[1].line, line);
 	assert_false(frames[1].inlined);
-	/* With room for one only, the innermost. */
+	/* With room for one frame, the innermost is returned. */
 	assert_int_equal(symbols_frames(s, pc, frames, 1), 1);
 	assert_string_equal(frames[0].function, "inlined_here");
 	symbols_free(s);
@@ -107,7 +107,7 @@ static void test_inlined_frames(void **state)
 
 int symbol_test_table[10];
 
-/* Once inlined, clang 14 forgets whose variable it is. */
+/* For an inlined function, clang 14 does not record to which function the variable belongs. */
 static __attribute__((noinline)) int *function_static(void)
 {
 	static int calls = 1;
@@ -164,14 +164,14 @@ static void test_other_build(void **state)
 	(void)state;
 	s = own_symbols(other, sizeof(other), &result);
 	assert_int_equal(result, -1);
-	/* No names from a file that is another, but the place within is known. */
+	/* A file with another build-id gives no names, but the offset in the module is known. */
 	symbols_frames(s, pc, &frame, 1);
 	assert_string_equal(frame.function, "??");
 	assert_string_equal(symbols_module(s, pc, &offset), "/proc/self/exe");
 	symbols_free(s);
 }
 
-/* The note that the linker wrote, as traces hold it. */
+/* The build-id of this program, as traces contain it. */
 static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
 {
 	const uint8_t **id = data;
@@ -193,7 +193,7 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* A file that is known is not opened again, whatever it is called. */
+/* A file that was read before is not opened again, even under another path. */
 static void test_shared(void **state)
 {
 	static const uint8_t wrong[20] = { 1 };
@@ -232,7 +232,7 @@ static void test_not_elf(void **state)
 	symbols_free(s);
 }
 
-/* Two modules at one place: the later has taken the earlier's. */
+/* Of two modules at one address, the later one is found. */
 static void test_replaced_module(void **state)
 {
 	struct symbols *s = symbols_new();
@@ -275,7 +275,7 @@ static void test_spans(void **state)
 	spans_free(&s);
 }
 
-/* Of inlined frames, innermost first, the one of the program's own. */
+/* symbol_own_frame() returns the innermost frame in a source of the program. */
 static void test_own_frame(void **state)
 {
 	const struct symbol_frame frames[] = {
