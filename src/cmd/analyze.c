@@ -23,15 +23,14 @@
 static const char usage_head[] =
 	"usage: snarl analyze [options] TRACE\n"
 	"\n"
-	"Shows what may go wrong in other runs of the program, judged by this one: pairs\n"
-	"and groups of events, and the order in which they would do harm. These are\n"
-	"candidates; snarl hunt runs the program to prove them.\n"
+	"Predicts from one run what may go wrong in others: groups of events, and the order in which\n"
+	"they would do harm. These are candidates; snarl hunt makes runs to prove them.\n"
 	"\n"
-	"  -a, --analysis NAME  only this one; may be given several times\n"
-	"  -n, --limit N        show N candidates at most\n"
-	"  --suppressions FILE  what is not to be told, as for ThreadSanitizer\n"
-	"  --json               one JSON object\n"
-	"  --no-symbols         do not look into the program's files for names\n"
+	"  -a, --analysis NAME  run only this analysis; may be given several times\n"
+	"  -n, --limit N        number of candidates to show\n"
+	"  --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n"
+	"  --json               print one JSON object\n"
+	"  --no-symbols         do not read names from the program's files\n"
 	"\n"
 	"Analyses:\n";
 
@@ -430,6 +429,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_analyze = {
 	.name = "analyze",
-	.summary = "candidates for bugs, predicted from a trace",
+	.summary = "predict candidates for bugs from a trace",
 	.run = run,
 };

@@ -15,21 +15,21 @@
 static const char usage[] =
 	"usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]]\n"
 	"\n"
-	"Was a bug fixed? Asks the program, built anew with snarl-cc, for every interleaving\n"
-	"that is known to make it fail: it is no longer possible, possible but harmless, or\n"
-	"still fails. Then looks for others that are about the same variables. BUG is a folder\n"
-	"that snarl hunt or snarl test made (snarl-out/bugs/B001), a schedule file, or\n"
-	"snarl-out for all bugs of its results.json. Without PROGRAM it is that of the first\n"
-	"bug, with its arguments, folder and input.\n"
+	"Checks whether a bug is fixed. Tries every interleaving known to make the program fail in a\n"
+	"new build of it (by snarl-cc), and reports each as no longer possible, harmless, or still\n"
+	"failing. Then tries other orders of accesses to the same variables. BUG is a folder that\n"
+	"snarl hunt or snarl test saved (snarl-out/bugs/B001), a schedule file, or snarl-out for all\n"
+	"bugs of its results.json. The default PROGRAM is that of the first bug, with its arguments,\n"
+	"folder and input.\n"
 	"\n"
-	"      --runs N         how many in all (default 1000; with --time: no limit)\n"
-	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
-	"      --profiles N     runs to watch and find the events of the bugs in (default 4)\n"
+	"      --runs N         total number of runs (default 1000; with --time: no limit)\n"
+	"      --time T         time limit of the check: 90, 1.5s, 10m, 2h\n"
+	"      --profiles N     recorded runs in which to find the events of the bugs (default 4)\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
 	"\n"
-	"Exit: 0 nothing fails (what was not reached is told), 1 a failure was proved: it is not\n"
-	"fixed, or not completely; 3 the program could not be run.\n"
+	"Exit: 0 no run failed (fixed, or undecided: see the summary), 1 a failure was proved (not\n"
+	"fixed, or not completely), 3 the program could not be run.\n"
 	"\n"
 	"  snarl check-fix snarl-out/bugs/B001\n"
 	"  snarl check-fix snarl-out -- ./bank_fixed 100\n";
@@ -351,6 +351,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_check_fix = {
 	.name = "check-fix",
-	.summary = "ask a rebuilt program for the interleavings that made it fail",
+	.summary = "try known failing interleavings in a new build",
 	.run = run,
 };

@@ -8,16 +8,17 @@
 #include "cmd/cmd.h"
 
 static const char usage[] =
-	"usage: snarl doctor [--json] [--file PROG]\n"
+	"usage: snarl doctor [--json]\n"
+	"       snarl doctor [--json] --file PROGRAM\n"
 	"\n"
-	"Says what this machine supports, and what to do about what it does not. At the\n"
-	"end a tiny program is compiled, recorded and dumped with each compiler found.\n"
+	"Checks what snarl needs of this machine, and says what to do about what is missing. The last\n"
+	"checks compile, record and dump a small program with each compiler found.\n"
 	"\n"
-	"  --json       one JSON object: {\"ok\":…,\"checks\":[{\"name\",\"level\",\"text\",\"advice\"}…]}\n"
-	"  --file PROG  says instead whether a program or library is a production build, and how\n"
-	"               many of its functions can be switched\n"
+	"  --json       print one JSON object: {\"ok\":…,\"checks\":[{\"name\",\"level\",\"text\",\"advice\"}…]}\n"
+	"  --file PROGRAM  say instead whether a program or library is a production build, and how many\n"
+	"               of its functions can be switched\n"
 	"\n"
-	"Exit: 0, or 3 if something that snarl cannot do without fails.\n";
+	"Exit: 0 snarl works here, 3 something that snarl needs is missing.\n";
 
 void doctor_say(struct doctor_finding *f, enum doctor_level level, const char *format, ...)
 {
@@ -130,6 +131,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_doctor = {
 	.name = "doctor",
-	.summary = "what this machine supports, and a trial of it all",
+	.summary = "check what this machine supports, and try snarl on it",
 	.run = run,
 };

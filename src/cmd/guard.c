@@ -24,24 +24,24 @@ static const char usage[] =
 	"usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]\n"
 	"       snarl guard --off PID | --on PID\n"
 	"\n"
-	"Runs a program and keeps it on paths that were tested: an access that would leave them is\n"
-	"delayed, never for long, until other threads have moved on. The rules come from\n"
-	"snarl learn. What was done is in snarl-out/guard.log.\n"
+	"Runs a program and delays accesses that would make an untested interleaving, for a short time,\n"
+	"until other threads have moved on. The rules come from snarl learn. guard.log in the folder of\n"
+	"--out lists the delays.\n"
 	"\n"
-	"      --rules FILE       what was learnt (default: rules.bin in DIR)\n"
-	"      --protect WHAT     pset (orders that were seen), tx (what was never interrupted),\n"
-	"                         both (default), none\n"
-	"      --wait MS          the longest delay of an access (default: 50; 1 to 1000)\n"
-	"      --noise N          naps at N of a thousand accesses: makes bugs happen, to compare\n"
-	"      --seed N           of the noise\n"
-	"      --out DIR          where guard.log goes and the rules are (default: snarl-out)\n"
-	"      --off PID          lets a guarded program run unguarded\n"
-	"      --on PID           guards it again\n"
-	"  -q, --quiet            nothing is said at the end\n"
-	"      --json             what was done, as JSON on stdout; what the program prints there\n"
-	"                         goes to stderr\n"
+	"      --rules FILE       rules of snarl learn (default: rules.bin in the folder of --out)\n"
+	"      --protect WHAT     rules to enforce: pset (tested orders), tx (transactions), both\n"
+	"                         (default), none\n"
+	"      --wait MS          longest delay of an access, 1 to 1000 (default 50)\n"
+	"      --noise N          sleep at N of 1000 accesses, to provoke bugs for a comparison\n"
+	"      --seed N           seed of --noise\n"
+	"      --out DIR          folder of guard.log and the rules (default: snarl-out)\n"
+	"      --off PID          stop guarding a running program\n"
+	"      --on PID           guard it again\n"
+	"  -q, --quiet            no summary\n"
+	"      --json             print the summary as JSON on stdout; the program's stdout goes to\n"
+	"                         stderr\n"
 	"\n"
-	"Exit: as the program did; 2 usage; 3 it could not be run.\n"
+	"Exit: that of the program; 2 usage, 3 the program could not be run.\n"
 	"\n"
 	"  snarl learn -- ./bank && snarl guard -- ./bank\n";
 
@@ -192,6 +192,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_guard = {
 	.name = "guard",
-	.summary = "run a program and keep it on tested paths",
+	.summary = "run a program and delay accesses that leave tested interleavings",
 	.run = run,
 };

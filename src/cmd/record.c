@@ -28,31 +28,28 @@
 static const char usage[] =
 	"usage: snarl record [options] [--] PROGRAM [ARGUMENT…]\n"
 	"\n"
-	"Runs a program that was built with snarl-cc and writes what its threads do to a\n"
-	"trace; snarl dump shows it.\n"
+	"Runs a program built with snarl-cc and writes the events of its threads to a trace. snarl dump\n"
+	"shows it, snarl analyze predicts bugs from it.\n"
 	"\n"
-	"  -o, --out FILE       the trace (default: trace.snarl). An older one is replaced\n"
-	"                       when the new one is complete. Other processes that the\n"
-	"                       program starts get FILE.PID\n"
-	"      --window N       records that wait until it is known whether their memory\n"
-	"                       is shared (default 4M; 64K to 16G). If that was not enough,\n"
-	"                       the summary says so\n"
-	"      --max-size SIZE  of the trace, with K, M or G (default: half of what is free\n"
-	"                       on the disk); what comes later is lost, and counted\n"
-	"      --no-filter      keep every access, also to memory only one thread uses\n"
-	"      --sites TRACE    record only at places that touched shared memory in an\n"
-	"                       earlier trace of the same build: faster. May be given again:\n"
-	"                       places of any. Takes lists of snarl dump --sites as well\n"
-	"      --fork record|off  what forked children do (default: record)\n"
-	"      --wait SECONDS   how long to wait for processes that the program left\n"
-	"                       running (default: 2)\n"
-	"      --exit-code      exit as the program did, not by whether recording worked\n"
-	"      --keep-live      keep the live memory as FILE.live, to look into snarl itself\n"
+	"  -o, --out FILE       trace to write (default: trace.snarl); an older one is replaced when\n"
+	"                       the new one is complete. Traces of child processes are FILE.PID\n"
+	"      --window N       size of the window: records kept until it is known whether their memory\n"
+	"                       is shared (default 4M; 64K to 16G). The summary says if it was too small\n"
+	"      --max-size SIZE  largest size of the trace, with K, M or G (default: half of the free\n"
+	"                       disk space); later records are lost, and counted\n"
+	"      --no-filter      keep every access, also to memory that only one thread uses\n"
+	"      --sites TRACE    record only sites that touched shared memory in an earlier trace of the\n"
+	"                       same build: faster. May be given several times; also takes the lists\n"
+	"                       of snarl dump --sites\n"
+	"      --fork record|off  whether forked children are recorded (default: record)\n"
+	"      --wait SECONDS   longest wait for processes that the program left running (default 2)\n"
+	"      --exit-code      exit with the program's status instead of 0\n"
+	"      --keep-live      keep the live memory as FILE.live, to debug snarl itself\n"
 	"  -q, --quiet          no summary, no warnings of the runtime\n"
-	"      --json           the summary as JSON on stdout; what the program prints there\n"
-	"                       goes to stderr\n"
+	"      --json           print the summary as JSON on stdout; the program's stdout goes to\n"
+	"                       stderr\n"
 	"\n"
-	"Exit: 0 recorded, however the program ended; 3 it could not be run or recorded.\n"
+	"Exit: 0 recorded, however the program ended; 3 the program could not be run or recorded.\n"
 	"\n"
 	"  snarl record -- ./bank 100\n"
 	"  snarl record --out run.snarl --window 64M -- ./server --port 8080\n";
@@ -314,7 +311,7 @@ static int report(const struct options *o, const struct run *run, const struct c
 		tell_end(o, run->status);
 		for (size_t i = 0; i < t->count; i++)
 			tell_trace(&t->items[i], i > 0, run->seconds);
-		if (run->left)
+		if (run->orphans)
 			fputs("snarl: processes that the program started still run\n", stderr);
 	}
 	return cmd_flush(&cmd_record, o->exit_code ? proc_code(run->status) : CMD_OK);
@@ -368,7 +365,7 @@ static int record(const struct options *o, const char *out, struct err *err)
 	build_options(&text, o, work, live, o->site_count ? sites : NULL);
 	run.options = buf_string(&text);
 	if (run_program(&run, err) < 0 ||
-	    collect_traces(&traces, work, live_fd, out, run.left, o->keep_live, err) < 0)
+	    collect_traces(&traces, work, live_fd, out, run.orphans, o->keep_live, err) < 0)
 		goto done;
 	code = report(o, &run, &traces);
 done:
@@ -512,6 +509,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_record = {
 	.name = "record",
-	.summary = "run a program and write what its threads do to a trace",
+	.summary = "run a program and write its events to a trace",
 	.run = run,
 };

@@ -16,15 +16,16 @@
 static const char usage_head[] =
 	"usage: snarl report [options] [DIR]\n"
 	"\n"
-	"Shows what snarl hunt or snarl test found. DIR is their folder (default snarl-out), or\n"
-	"that of one bug in it.\n"
+	"Shows the results of snarl hunt or snarl test. DIR is their folder (default: snarl-out), or the\n"
+	"folder of one bug in it.\n"
 	"\n"
 	"  -f, --format ";
 
 static const char usage_middle[] =
-	"  see below; default text\n"
-	"  -o, --out PATH       write there instead of stdout; html: a folder. - is stdout\n"
-	"  --width N            columns of text; default those of the terminal, else 100\n"
+	"  output format, see below (default: text)\n"
+	"  -o, --out PATH       write to PATH, a folder for html (default: stdout; html: beside the\n"
+	"                       results); - is stdout\n"
+	"  --width N            columns of text, 40 to 1000 (default: as the terminal, else 100)\n"
 	"\n"
 	"Formats:\n";
 
@@ -157,5 +158,5 @@ static int run(int argc, char **argv)
 }
 
 const struct cmd cmd_report = {
-	.name = "report", .summary = "show results: text, HTML, SARIF, JUnit …", .run = run,
+	.name = "report", .summary = "show results as text, HTML, SARIF, JUnit …", .run = run,
 };
