@@ -1,3 +1,7 @@
+/*
+ * snarl check: options and the check of traces, against the database of snarl learn or, with
+ * --postmortem, against traces of passing runs. A program is checked in check_online.c.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +60,7 @@ struct options {
 	int passing_count, failing_count;
 };
 
+/* --postmortem: learns from the passing traces into a database in memory. */
 static int learn_passing(const struct options *o, struct store *store, struct err *err)
 {
 	struct learner l;
@@ -71,10 +76,11 @@ static int learn_passing(const struct options *o, struct store *store, struct er
 }
 
 /*
- * With finer rules, and after a death, also what is only unusual. If nothing else is to be
- * told, what happened behind a place that passing runs know and never got beyond.
+ * Whether an item is reported. --pset and --postmortem also report orders that violate no invariant but
+ * that no passing run had. If no invariant was violated, accesses that no passing run reached are
+ * reported if passing runs reached the first of them.
  */
-static bool is_told(const struct options *o, const struct detect *d, const struct detect_item *item)
+static bool is_reported(const struct options *o, const struct detect *d, const struct detect_item *item)
 {
 	switch (item->rank) {
 	case DETECT_BROKEN: return true;
@@ -86,15 +92,15 @@ static bool is_told(const struct options *o, const struct detect *d, const struc
 	}
 }
 
-/* Those that are told to the front, in their order; how many. */
-static size_t telling(const struct options *o, struct detect *d)
+/* Moves the items to be reported to the front without changing their order; returns their number. */
+static size_t select_reported(const struct options *o, struct detect *d)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < d->count; i++) {
 		struct detect_item item = d->items[i];
 
-		if (!is_told(o, d, &item))
+		if (!is_reported(o, d, &item))
 			continue;
 		memmove(d->items + count + 1, d->items + count, (i - count) * sizeof(item));
 		d->items[count++] = item;
@@ -102,7 +108,8 @@ static size_t telling(const struct options *o, struct detect *d)
 	return count;
 }
 
-static int look(const struct options *o, struct store *store, struct err *err)
+/* Checks the traces and prints the result; returns the exit code. */
+static int check_traces(const struct options *o, struct store *store, struct err *err)
 {
 	struct detect d;
 	struct buf out = { 0 };
@@ -116,7 +123,7 @@ static int look(const struct options *o, struct store *store, struct err *err)
 	if (result == 0)
 		result = detect_finish(&d, o->threshold, err);
 	if (result == 0) {
-		count = telling(o, &d);
+		count = select_reported(o, &d);
 		if (o->json)
 			check_json(&d, count, o->limit, &out);
 		else
@@ -130,7 +137,8 @@ static int look(const struct options *o, struct store *store, struct err *err)
 	return result < 0 ? cmd_fail(&cmd_check, "%s", err->text) : count ? CMD_BUG : CMD_OK;
 }
 
-static int act(const struct options *o)
+/* Opens the database and checks the traces against it; returns the exit code. */
+static int check_stored(const struct options *o)
 {
 	char *own = xasprintf("%s/%s", o->out, STORE_FILE);
 	bool postmortem = o->form == FORM_POSTMORTEM;
@@ -141,7 +149,7 @@ static int act(const struct options *o)
 	if (!store || (postmortem && learn_passing(o, store, &err) < 0))
 		code = cmd_fail(&cmd_check, "%s", err.text);
 	else
-		code = look(o, store, &err);
+		code = check_traces(o, store, &err);
 	store_close(store);
 	free(own);
 	return cmd_flush(&cmd_check, code);
@@ -170,17 +178,18 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Takes the arguments after the options. Returns -1 to continue, or an exit code. */
 static int take_operands(struct options *o, int argc, char **argv)
 {
 	int split = optind;
 
 	if (o->form == FORM_NONE) {
 		o->online.program = argv + optind;
-		return optind < argc ? -1 : cmd_usage(&cmd_check, "which program? Or --trace, --postmortem");
+		return optind < argc ? -1 : cmd_usage(&cmd_check, "missing PROGRAM (or --trace, --postmortem); usage: "
+							    "snarl check [options] [--] PROGRAM [ARGUMENT…]");
 	}
 	if (o->online.all || o->online.noise || o->online.seed || o->online.rules)
-		return cmd_usage(&cmd_check, "--all, --noise, --seed and --rules are for a program, not for traces");
+		return cmd_usage(&cmd_check, "--all, --noise, --seed and --rules need a PROGRAM, not traces");
 	o->failing = argv + optind;
 	o->failing_count = argc - optind;
 	if (o->form == FORM_POSTMORTEM) {
@@ -191,15 +200,16 @@ static int take_operands(struct options *o, int argc, char **argv)
 		o->failing = argv + split + 1;
 		o->failing_count = argc - split - 1;
 		if (!o->passing_count || o->failing_count <= 0)
-			return cmd_usage(&cmd_check, "--postmortem: traces of passing runs, --, and of failing ones");
+			return cmd_usage(&cmd_check, "missing traces; usage: snarl check [options] --postmortem "
+					 "PASSING… -- FAILING…");
 	} else if (o->failing_count > 0 && strcmp(o->failing[0], "--") == 0) {
 		o->failing++;
 		o->failing_count--;
 	}
-	return o->failing_count > 0 ? -1 : cmd_usage(&cmd_check, "--trace: which?");
+	return o->failing_count > 0 ? -1 : cmd_usage(&cmd_check, "missing TRACE; usage: snarl check [options] --trace TRACE…");
 }
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -213,7 +223,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_THRESHOLD:
 			code = numbers_count(&cmd_check, "--threshold", optarg, 0, 1u << 30, &o->threshold);
 			break;
-		case OPT_GRANULARITY: code = learn_granularity(&cmd_check, optarg, &o->granularity); break;
+		case OPT_GRANULARITY: code = learn_parse_granularity(&cmd_check, optarg, &o->granularity); break;
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_RULES: o->online.rules = optarg; break;
@@ -237,7 +247,7 @@ static int run(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.form != FORM_NONE)
-		return act(&o);
+		return check_stored(&o);
 	o.online.out = o.out;
 	o.online.granularity = o.granularity;
 	o.online.limit = o.limit;

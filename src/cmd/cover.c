@@ -1,3 +1,7 @@
+/*
+ * snarl cover: makes runs that expose iRoots (explore/cover), and shows, merges and compares databases
+ * of interleaving coverage.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -47,7 +51,7 @@ static const char usage[] =
 	"      --program NAME   program to show, if the database has several\n"
 	"      --merge          add the given databases to that of --db\n"
 	"      --diff OLD       show changes since OLD, a database or the output of --json\n"
-	"      --fail-under PERCENT  exit 1 if less of the feasible iRoots is exposed\n"
+	"      --fail-under PERCENT  exit 1 if less of the known feasible iRoots is exposed\n"
 	"      --untested N     number of untested iRoots to list (default 20)\n"
 	"      --html FILE      write an HTML page (after runs: coverage.html in the folder of --out)\n"
 	"      --json           print everything as JSON on stdout\n"
@@ -67,8 +71,8 @@ struct options {
 	uint64_t saturation, untested;
 	const char *db, *name, *diff, *html;
 	bool merge, chase, parallel, jobs_given;
-	double fail_under;	/* below 0: not asked for */
-	char **operands;
+	double fail_under;	/* percent; below 0: not given */
+	char **operands;	/* arguments after the options */
 	int operand_count;
 };
 
@@ -87,31 +91,31 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	progress_show(&c->print.progress, stats);
 }
 
-static void tell_missing(const struct cover *c)
+static void print_missing(const struct cover *c)
 {
 	if (c->lost)
-		fprintf(stderr, "snarl: runs were too large to remember all of them: iRoots may be missing\n");
+		fprintf(stderr, "snarl: some runs were too large to be kept completely: iRoots may be missing\n");
 	if (c->damaged)
-		fprintf(stderr, "snarl: profile damaged: the program writes to memory that is not its own; %llu "
+		fprintf(stderr, "snarl: profile damaged by a stray write of the program: %llu "
 			"run%s not counted\n", (unsigned long long)c->damaged, c->damaged == 1 ? " is" : "s are");
 	if (c->cut)
-		fprintf(stderr, "snarl: %llu run%s ended while something was noted: not counted\n",
+		fprintf(stderr, "snarl: %llu run%s ended in the middle of an update: not counted\n",
 			(unsigned long long)c->cut, plural(c->cut));
 }
 
-static void tell_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
+static void print_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
 {
 	if (o->explore.quiet)
 		return;
 	fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s newly exposed, %llu newly expected%s%s\n",
 		(unsigned long long)c->print.session.stats.runs, plural(c->print.session.stats.runs), c->print.session.stats.seconds,
 		(unsigned long long)s->exposed, plural(s->exposed), (unsigned long long)s->predicted,
-		s->saturated ? ", ended early since nothing new came" : "",
+		s->saturated ? ", ended early: nothing new came" : "",
 		session_interrupted ? ", interrupted" : "");
 	if (s->failed)
-		fprintf(stderr, "snarl: %llu of the runs failed; to find out why: snarl hunt\n",
+		fprintf(stderr, "snarl: %llu of the runs failed; snarl hunt finds out why\n",
 			(unsigned long long)s->failed);
-	tell_missing(&c->cover);
+	print_missing(&c->cover);
 }
 
 static void configure(struct covering *c, struct search_config *out)
@@ -134,7 +138,7 @@ static int search(const struct options *o, struct covering *c, struct err *err)
 	result = cover_search_run(&s, &c->cover, err);
 	progress_clear(&c->print.progress);
 	if (result == 0)
-		tell_runs(o, &s, c);
+		print_runs(o, &s, c);
 	return result;
 }
 
@@ -152,7 +156,7 @@ static int chase(const struct options *o, struct covering *c, struct err *err)
 			(unsigned long long)x.tried, plural(x.tried), (unsigned long long)x.exposed,
 			x.over ? ", nothing is left to try" : "", session_interrupted ? ", interrupted" : "");
 	if (result == 0 && !o->explore.quiet)
-		tell_missing(&c->cover);
+		print_missing(&c->cover);
 	return result;
 }
 
@@ -216,7 +220,7 @@ static int show(const struct options *o, const char *db, const char *name, const
 	if (code == CMD_OK && (!o->explore.quiet || o->explore.json))
 		code = print(o, &s, o->diff ? &old : NULL);
 	if (code == CMD_OK && o->fail_under >= 0 && cover_percent(&s.all) < o->fail_under) {
-		fprintf(stderr, "snarl: %.1f %% are exposed, --fail-under asks for %g %%\n",
+		fprintf(stderr, "snarl: the coverage of %.1f %% is below --fail-under %g %%\n",
 			cover_percent(&s.all), o->fail_under);
 		code = CMD_BUG;
 	}
@@ -238,7 +242,7 @@ static int merge(const struct options *o, const char *db)
 	return code;
 }
 
-/* A database or JSON, and not a program? */
+/* Whether a file is a database or the output of --json, and not a program. */
 static bool is_data(const char *path)
 {
 	char head[16] = "";
@@ -290,7 +294,7 @@ static int parse_percent(struct options *o, const char *text)
 	o->fail_under = strtod(text, &end);
 	if (errno || end == text || (*end && strcmp(end, "%") != 0) || !(o->fail_under >= 0) ||
 	    o->fail_under > 100)
-		return cmd_usage(&cmd_cover, "--fail-under takes 0 to 100, not '%s'", text);
+		return cmd_usage(&cmd_cover, "--fail-under needs a number from 0 to 100, not '%s'", text);
 	return CMD_OK;
 }
 
@@ -299,7 +303,7 @@ static int parse_strategy(struct options *o, const char *name)
 	o->strategy = strategy_find(name);
 	if (o->strategy && !o->strategy->guided)
 		return CMD_OK;
-	return cmd_usage(&cmd_cover, "no strategy '%s' to search with; snarl test --strategy help lists them",
+	return cmd_usage(&cmd_cover, "no strategy '%s'; snarl test --strategy help lists them",
 			 name);
 }
 
@@ -335,7 +339,7 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -373,11 +377,11 @@ static int parse(struct options *o, int argc, char **argv)
 	if (o->chase && !o->explore.runs_given && o->explore.runs)
 		o->explore.runs = 2000;
 	if (o->parallel && (o->chase || o->strategy))
-		return cmd_usage(&cmd_cover, "--parallel leaves the order to the machine: no --chase, no --strategy");
+		return cmd_usage(&cmd_cover, "--parallel runs are not controlled: it excludes --chase and --strategy");
 	if (o->merge && !o->operand_count)
-		return cmd_usage(&cmd_cover, "--merge: which databases?");
+		return cmd_usage(&cmd_cover, "missing DATABASE; usage: snarl cover [options] --merge DATABASE…");
 	if (!o->merge && o->operand_count > 1 && is_data(o->operands[0]))
-		return cmd_usage(&cmd_cover, "nothing can stand after the database, as '%s' does", o->operands[1]);
+		return cmd_usage(&cmd_cover, "one DATABASE at a time; unexpected '%s'", o->operands[1]);
 	return -1;
 }
 

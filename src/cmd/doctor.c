@@ -1,3 +1,6 @@
+/*
+ * snarl doctor: runs all checks of the machine and the tools, and prints their results.
+ */
 #include "cmd/doctor.h"
 
 #include <getopt.h>
@@ -20,7 +23,7 @@ static const char usage[] =
 	"\n"
 	"Exit: 0 snarl works here, 3 something that snarl needs is missing.\n";
 
-void doctor_say(struct doctor_finding *f, enum doctor_level level, const char *format, ...)
+void doctor_report(struct doctor_finding *f, enum doctor_level level, const char *format, ...)
 {
 	va_list list;
 
@@ -46,7 +49,7 @@ static const char *level_name(enum doctor_level level)
 	return name[level];
 }
 
-static void report(const struct doctor_check *check, const struct doctor_finding *f,
+static void print_finding(const struct doctor_check *check, const struct doctor_finding *f,
 		   struct json *j)
 {
 	if (!j) {
@@ -65,44 +68,44 @@ static void report(const struct doctor_check *check, const struct doctor_finding
 	json_close(j, '}');
 }
 
-static bool examine(const struct doctor_check *checks, struct json *j)
+static bool run_checks(const struct doctor_check *checks, struct json *j)
 {
-	bool well = true;
+	bool ok = true;
 
 	for (; checks->name; checks++) {
 		struct doctor_finding f = { 0 };
 
-		checks->look(&f);
-		report(checks, &f, j);
-		well = well && f.level != DOCTOR_FAIL;
+		checks->check(&f);
+		print_finding(checks, &f, j);
+		ok = ok && f.level != DOCTOR_FAIL;
 	}
-	return well;
+	return ok;
 }
 
 static int doctor(bool json)
 {
 	struct buf out = { 0 };
 	struct json writer = { .out = &out }, *j = json ? &writer : NULL;
-	bool well;
+	bool ok;
 
 	if (j) {
 		json_open(j, NULL, '{');
 		json_open(j, "checks", '[');
 	}
-	well = examine(doctor_machine, j);
-	well &= examine(doctor_tools, j);
+	ok = run_checks(doctor_machine, j);
+	ok &= run_checks(doctor_tools, j);
 	if (j) {
 		json_close(j, ']');
-		json_bool(j, "ok", well);
+		json_bool(j, "ok", ok);
 		json_close(j, '}');
 		puts(buf_string(&out));
-	} else if (well) {
+	} else if (ok) {
 		puts("snarl works here");
 	} else {
 		puts("snarl does not work here");
 	}
 	buf_free(&out);
-	return cmd_flush(&cmd_doctor, well ? CMD_OK : CMD_FAILED);
+	return cmd_flush(&cmd_doctor, ok ? CMD_OK : CMD_FAILED);
 }
 
 static int run(int argc, char **argv)
@@ -125,7 +128,7 @@ static int run(int argc, char **argv)
 		default: return cmd_bad_option(&cmd_doctor, argv, c);
 		}
 	if (optind < argc)
-		return cmd_usage(&cmd_doctor, "nothing to do with '%s'", argv[optind]);
+		return cmd_usage(&cmd_doctor, "unexpected argument '%s'", argv[optind]);
 	return file ? doctor_file(file, json) : doctor(json);
 }
 

@@ -1,3 +1,6 @@
+/*
+ * snarl hunt: options, and the setup of a hunt (explore/hunt) in a session.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +46,8 @@ struct options {
 	bool coverage;
 };
 
-/* After what was found, before the figures. */
-static void tell_saturation(struct session_print *p)
+/* Printed after the failures and before the summary. */
+static void print_saturation(struct session_print *p)
 {
 	if (p->o->quiet || !p->session.hunt->saturated)
 		return;
@@ -53,7 +56,7 @@ static void tell_saturation(struct session_print *p)
 		(unsigned long long)p->session.hunt->saturated, plural(p->session.hunt->saturated));
 }
 
-static void tell_coverage(struct session_print *p)
+static void print_coverage(struct session_print *p)
 {
 	const struct cover *c = p->session.hunt->cover;
 
@@ -110,8 +113,8 @@ static int hunt(const struct options *o)
 	s->hunt = hunt_stats(h);
 	code = hunt_run(h, &err);
 	inputs_restore(&inputs);
-	tell_saturation(&p);
-	tell_coverage(&p);
+	print_saturation(&p);
+	print_coverage(&p);
 	code = session_print_end(&p, code, &err);
 	hunt_free(h);
 	cover_close(&cover);
@@ -133,7 +136,7 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;

@@ -1,3 +1,6 @@
+/*
+ * snarl test: options, and a search with one strategy (explore/search) in a session.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +36,7 @@ static const char usage[] =
 struct options {
 	struct explore_options explore;
 	const struct strategy *strategy;
-	uint64_t depth, permille;
+	uint64_t depth, permille;	/* of --depth and --switch; 0: the strategy's default */
 };
 
 static int search(const struct search_config *config, const struct search_listener *listener, bool feedback,
@@ -45,7 +48,7 @@ static int search(const struct search_config *config, const struct search_listen
 	int event;
 
 	while ((event = search_next(s, &run, err)) > 0) {
-		/* This strategy needs more than a number to make a run: what others have shown. */
+		/* The strategy feedback mutates schedules of earlier runs, which greybox keeps. */
 		if (feedback)
 			greybox_event(&g, config->plan.seed, event, &run);
 		search_report(event, &run, listener);
@@ -116,7 +119,7 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	const char *strategy = "random";
