@@ -51,7 +51,7 @@ grep -q 'Not exposed any more:' diff || { cat diff; fail "what was lost is not t
 # Limits.
 snarl cover --fail-under 0 >/dev/null || fail "--fail-under 0"
 code=0; snarl cover --fail-under 100 one.db >/dev/null 2>err || code=$?
-[ $code = 1 ] && grep -q 'asks for 100 %' err || { cat err; fail "--fail-under 100: $code"; }
+[ $code = 1 ] && grep -q 'is below --fail-under 100 %' err || { cat err; fail "--fail-under 100: $code"; }
 
 # Merged into an empty one it is the same; the original stays as it is.
 snarl cover --db merged.db --merge snarl-out/memo.db one.db >merged
