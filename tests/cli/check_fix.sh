@@ -212,7 +212,7 @@ cannot() {
 cannot 'cannot open nothing: ' nothing -- ./bank
 mkdir empty
 cannot 'empty has neither schedule.txt nor results.json' empty -- ./bank
-cannot 'idle.txt names no program; give one after --' idle.txt
+cannot 'idle.txt does not name its program: give one after --' idle.txt
 cannot '.*snarl-cc' idle.txt -- true
 echo '{"bugs":[]}' >none.json
-cannot 'none.json has no bugs' none.json -- ./bank
+cannot 'none.json contains no bugs to check' none.json -- ./bank

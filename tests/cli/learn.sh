@@ -126,8 +126,8 @@ expect() {
 	"$@" >out 2>err </dev/null || code=$?
 	[ $code = "$wanted" ] && grep -q -- "$text" err || { cat out err; fail "$*: exit $code"; }
 }
-expect 2 'which program' snarl learn
-expect 2 'which databases' snarl learn --merge
+expect 2 'missing PROGRAM' snarl learn
+expect 2 'missing DATABASE' snarl learn --merge
 expect 2 '1, 2, 4, 8' snarl learn --granularity 5 ./bank
 expect 3 'no database of what was learnt' snarl learn --dump nowhere.db
 expect 3 'cannot be merged into itself' snarl learn --merge snarl-out/learn.db
@@ -135,7 +135,7 @@ expect 3 'is not a database' snarl learn --dump good.txt
 expect 3 'knows no program x' snarl check --program x --trace $trace
 expect 3 'no database' snarl check --db nowhere.db --trace $trace
 expect 2 'missing PROGRAM (or --trace, --postmortem)' snarl check
-expect 2 'of passing runs' snarl check --postmortem $trace
+expect 2 'missing traces' snarl check --postmortem $trace
 expect 3 'cannot open' snarl check --trace nowhere.snarl
 
 # A program whose controlled runs are too long is learnt from all the same.
