@@ -219,7 +219,7 @@ int replay_load(struct replay_options *o, const char *bug, char **program, struc
 		return -1;
 	built = o->schedule.build_id;
 	if (built && strcmp(built, o->target.build_id) != 0 && !o->quiet)
-		fprintf(stderr, "snarl: %s is not the build that this schedule was made with: the replay may diverge\n",
+		fprintf(stderr, "snarl: %s is not the build this schedule was made with: the replay may diverge\n",
 			o->target.program);
 	return 0;
 }
