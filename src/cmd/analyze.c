@@ -1,5 +1,6 @@
 /*
- * snarl analyze: prints the candidates that the analyses (analyze/) predict from a trace, as text or JSON.
+ * snarl analyze: prints the candidates that the analyses (analyze/) predict from a trace, as text
+ * or JSON.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -308,7 +309,8 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	s->shown = findings_count(s->found);
 	if (s->shown > o->limit)
 		s->shown = (size_t)o->limit;
-	names_learn(s->names, s->found, s->shown, &later);	/* analysis_run() has reported damage already */
+	/* analysis_run() has reported damage already. */
+	names_learn(s->names, s->found, s->shown, &later);
 	if (o->json) {
 		show_json(s, path);
 	} else {

@@ -76,9 +76,9 @@ static int learn_passing(const struct options *o, struct store *store, struct er
 }
 
 /*
- * Whether an item is reported. --pset and --postmortem also report orders that violate no invariant but
- * that no passing run had. If no invariant was violated, accesses that no passing run reached are
- * reported if passing runs reached the first of them.
+ * Whether an item is reported. --pset and --postmortem also report orders that violate no invariant
+ * but that no passing run had. If no invariant was violated, accesses that no passing run reached
+ * are reported if passing runs reached the first of them.
  */
 static bool is_reported(const struct options *o, const struct detect *d, const struct detect_item *item)
 {
@@ -92,7 +92,9 @@ static bool is_reported(const struct options *o, const struct detect *d, const s
 	}
 }
 
-/* Moves the items to be reported to the front without changing their order; returns their number. */
+/*
+ * Moves the items to be reported to the front without changing their order; returns their number.
+ */
 static size_t select_reported(const struct options *o, struct detect *d)
 {
 	size_t count = 0;

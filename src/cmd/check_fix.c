@@ -64,8 +64,8 @@ static bool fails_like_known(const struct check_fix *cf, const char *failure)
 }
 
 /*
- * Classifies the last proved failure, which no known interleaving predicted: the fix is incomplete, or the
- * program has another bug.
+ * Classifies the last proved failure, which no known interleaving predicted: the fix is incomplete,
+ * or the program has another bug.
  */
 static void note_failure(struct check_fix *cf)
 {
@@ -79,7 +79,9 @@ static void note_failure(struct check_fix *cf)
 		cf->other_failure = true;
 }
 
-/* Proves, saves and prints a failure. Returns its index in the results, or -1 if it was not proved. */
+/*
+ * Proves, saves and prints a failure. Returns its index in the results, or -1 if it was not proved.
+ */
 static int judge_failure(struct check_fix *cf, struct search_failure *f)
 {
 	const struct results *r = &cf->print.session.judge.results;
@@ -98,7 +100,10 @@ static int prove_known(void *ctx, struct search_failure *f)
 	return judge_failure(cf, f);
 }
 
-/* Judges a failure that no known interleaving predicted, unless one with the same identity was judged. */
+/*
+ * Judges a failure that no known interleaving predicted, unless one with the same identity was
+ * judged.
+ */
 static enum search_answer found_unmatched(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
@@ -125,7 +130,10 @@ static void keep_unmatched(void *ctx, struct search_failure *f)
 	cf->unmatched[cf->unmatched_count++] = f;
 }
 
-/* Judges the kept failures last: by then the hunt may have judged one with the same identity and a cause. */
+/*
+ * Judges the kept failures last: by then the hunt may have judged one with the same identity and a
+ * cause.
+ */
 static void judge_unmatched(struct check_fix *cf)
 {
 	for (size_t i = 0; i < cf->unmatched_count; i++)
@@ -282,7 +290,10 @@ static int check_fix(struct options *o)
 	if (code == CMD_OK && !given && take_program(o, &cf.known.at[0], &err) < 0)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK) {
-		/* `separate`: every failure is judged by itself, since each is the verdict of its interleaving. */
+		/*
+		 * `separate`: every failure is judged by itself, since each is the verdict of its
+		 * interleaving.
+		 */
 		code = session_print_open(&cf.print, &o->explore, true);
 		if (code == CMD_OK && take_input(&cf.print.session, &cf.known.at[0], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
@@ -310,8 +321,8 @@ static const struct option long_options[] = {
 };
 
 /*
- * Returns -1 to continue, or an exit code. Options may stand between the bugs; words after "--" are the
- * program and its arguments.
+ * Returns -1 to continue, or an exit code. Options may stand between the bugs; words after "--" are
+ * the program and its arguments.
  */
 static int parse(struct options *o, int argc, char **argv)
 {
@@ -342,7 +353,7 @@ static int parse(struct options *o, int argc, char **argv)
 		return cmd_usage(&cmd_check_fix, "missing PROGRAM after --; usage: snarl check-fix [options] BUG… "
 						 "[-- PROGRAM [ARGUMENT…]]");
 	if (words == argc)
-		optind = argc - 1;	/* explore_options_end() needs an argument: the last bug stands for the program */
+		optind = argc - 1;	/* for explore_options_end(), the last bug stands for PROGRAM */
 	else
 		optind = words + 1;
 	code = explore_options_end(&o->explore, argc, argv);

@@ -14,7 +14,7 @@ struct check_fix {
 	struct search_failure **unmatched;	/* failures of other orders, to be judged last */
 	size_t unmatched_count, unmatched_capacity;
 	bool keep_going;
-	bool related_failure;	/* a run failed in an order that is not known, at the same accesses */
+	bool related_failure;	/* the same accesses failed in an order that is not known */
 	bool other_failure;	/* a run failed in a way that no known interleaving explains */
 };
 

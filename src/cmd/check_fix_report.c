@@ -65,7 +65,9 @@ const char *check_fix_verdict(const struct check_fix *cf)
 	return count_undecided(cf) ? "undecided" : "fixed";
 }
 
-/* Appends why an event was not found in the new build, and the result of trying similar accesses. */
+/*
+ * Appends why an event was not found in the new build, and the result of trying similar accesses.
+ */
 static void add_missing(const struct checkfix_known *k, struct buf *out)
 {
 	refit_missing(k->refit, out);

@@ -10,8 +10,8 @@
 #include "learn/detect.h"
 
 /*
- * check_show.c: print violations found in traces. The first `count` items are to be reported, and at most
- * `limit` of them are shown.
+ * check_show.c: print violations found in traces. The first `count` items are to be reported, and
+ * at most `limit` of them are shown.
  */
 void check_text(const struct detect *d, size_t count, uint64_t limit, struct buf *out);
 void check_json(const struct detect *d, size_t count, uint64_t limit, struct buf *out);
@@ -22,7 +22,7 @@ struct check_online {
 	const char *rules;	/* file; NULL: rules.bin in `out` */
 	const char *out;	/* folder of results */
 	uint64_t noise, seed, granularity, limit;
-	bool all;		/* watch all known places, not only those where a violation is possible */
+	bool all;		/* also watch places where no violation is possible */
 	bool quiet, json;
 	char **program;
 };

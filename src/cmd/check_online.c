@@ -1,6 +1,6 @@
 /*
- * snarl check PROGRAM: checks the invariants of AVIO (Lu et al., ASPLOS 2006) in a parallel run. The
- * runtime's monitor writes violations to a log; this file prints them.
+ * snarl check PROGRAM: checks the invariants of AVIO (Lu et al., ASPLOS 2006) in a parallel run.
+ * The runtime's monitor writes violations to a log; this file prints them.
  */
 #include <stdio.h>
 #include <stdlib.h>

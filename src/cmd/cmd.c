@@ -62,9 +62,9 @@ int cmd_flush(const struct cmd *cmd, int code)
 }
 
 /*
- * Edit distance (optimal string alignment) of two words: insertions, deletions, replacements and swaps
- * of neighbours. Words of 32 characters or more are as far as it gets. Three rows of the table suffice,
- * since a swap looks back two rows.
+ * Edit distance (optimal string alignment) of two words: insertions, deletions, replacements and
+ * swaps of neighbours. Words of 32 characters or more are as far as it gets. Three rows of the
+ * table suffice, since a swap looks back two rows.
  */
 static unsigned distance(const char *a, const char *b)
 {

@@ -39,15 +39,15 @@ int cmd_fail(const struct cmd *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * For --suppressions: adds the entries of a file to *s, which is created if NULL. Returns CMD_OK, or
- * CMD_USAGE after printing "FILE:LINE: reason".
+ * For --suppressions: adds the entries of a file to *s, which is created if NULL. Returns CMD_OK,
+ * or CMD_USAGE after printing "FILE:LINE: reason".
  */
 struct suppressions;
 int cmd_suppressions(const struct cmd *cmd, const char *path, struct suppressions **s);
 
 /*
- * Reports the option for which getopt_long() returned `result`, '?' or ':'. The short options of the
- * call must begin with ':' (or "+:"). Returns CMD_USAGE.
+ * Reports the option for which getopt_long() returned `result`, '?' or ':'. The short options of
+ * the call must begin with ':' (or "+:"). Returns CMD_USAGE.
  */
 int cmd_bad_option(const struct cmd *cmd, char **argv, int result);
 
@@ -57,7 +57,10 @@ int cmd_flush(const struct cmd *cmd, int code);
 /* Prints `snarl help options`; returns the exit code. In help_options.c. */
 int help_options(void);
 
-/* Returns the one of `count` words with the least edit distance to `word`, or NULL if none is similar. */
+/*
+ * Returns the one of `count` words with the least edit distance to `word`, or NULL if none is
+ * similar.
+ */
 const char *cmd_nearest(const char *word, const char *const *words, unsigned count);
 
 #endif

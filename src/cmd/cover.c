@@ -1,6 +1,6 @@
 /*
- * snarl cover: makes runs that expose iRoots (explore/cover), and shows, merges and compares databases
- * of interleaving coverage.
+ * snarl cover: makes runs that expose iRoots (explore/cover), and shows, merges and compares
+ * databases of interleaving coverage.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -381,7 +381,7 @@ static int parse(struct options *o, int argc, char **argv)
 	if (o->merge && !o->operand_count)
 		return cmd_usage(&cmd_cover, "missing DATABASE; usage: snarl cover [options] --merge DATABASE…");
 	if (!o->merge && o->operand_count > 1 && is_data(o->operands[0]))
-		return cmd_usage(&cmd_cover, "one DATABASE at a time; unexpected '%s'", o->operands[1]);
+		return cmd_usage(&cmd_cover, "only one DATABASE, after all options; unexpected '%s'", o->operands[1]);
 	return -1;
 }
 

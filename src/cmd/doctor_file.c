@@ -1,5 +1,6 @@
 /*
- * snarl doctor --file: whether a program or library is a production build, from its table of functions.
+ * snarl doctor --file: whether a program or library is a production build, from its table of
+ * functions.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /*
- * Checks of compilers and snarl's own files, and a trial that compiles, records and dumps a program.
+ * Checks of compilers and snarl's own files, and a trial that compiles, records and dumps a
+ * program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,10 @@ static const char trial_source[] =
 	"\treturn pthread_join(thread, 0) || counter != 2;\n"
 	"}\n";
 
-/* Fills `out` with the first line of --version, "gcc (Debian 12.2.0-14) 12.2.0". False: not installed. */
+/*
+ * Fills `out` with the first line of --version, "gcc (Debian 12.2.0-14) 12.2.0". False: not
+ * installed.
+ */
 static bool version_of(const char *compiler, char *out, size_t size)
 {
 	char *argv[] = { (char *)compiler, (char *)"--version", NULL };

@@ -71,7 +71,10 @@ static bool list_contains(const char *list, const char *word)
 	return false;
 }
 
-/* Returns the first name in the list that no thread of the trace has, with its length in *size, or NULL. */
+/*
+ * Returns the first name in the list that no thread of the trace has, with its length in *size, or
+ * NULL.
+ */
 static const char *unknown_thread(const struct dump *d, const char *list, size_t *size)
 {
 	const struct reader_info *info = reader_info(d->reader);
@@ -135,8 +138,8 @@ static bool reuses_addresses(const struct reader_info *info, size_t i)
 }
 
 /*
- * Reads the modules that were the first at their addresses. The trace may announce a module only after
- * the first events in it, so these names apply from the start.
+ * Reads the modules that were the first at their addresses. The trace may announce a module only
+ * after the first events in it, so these names apply from the start.
  */
 static void read_first_modules(struct dump *d)
 {
@@ -148,7 +151,10 @@ static void read_first_modules(struct dump *d)
 			read_module(d, &info->modules[i]);
 }
 
-/* Reads the modules loaded up to `time` that reuse addresses, and forgets the texts of the old names. */
+/*
+ * Reads the modules loaded up to `time` that reuse addresses, and forgets the texts of the old
+ * names.
+ */
 static void read_later_modules(struct dump *d, uint64_t time)
 {
 	const struct reader_info *info = reader_info(d->reader);

@@ -1,5 +1,6 @@
 /*
- * What the output forms of snarl dump share: the state, iteration over the wanted events, and caches.
+ * What the output forms of snarl dump share: the state, iteration over the wanted events, and
+ * caches.
  */
 #ifndef CMD_DUMP_H
 #define CMD_DUMP_H
@@ -18,7 +19,7 @@ struct dump {
 	size_t modules_passed;		/* modules that were loaded before the present event */
 	struct objects *objects;	/* NULL for --raw */
 	struct buf out;			/* output, written when there is enough of it */
-	int failure;			/* errno of a failed write; EPIPE: the reader closed the pipe */
+	int failure;			/* errno of a failed write; EPIPE: pipe was closed */
 	double ticks_per_us;		/* 0: times are positions, or their unit is unknown */
 	struct map site_texts;		/* pc to the offset of its text in `pool`, plus 1 */
 	struct buf pool;		/* texts, each ended by a NUL */
@@ -56,8 +57,8 @@ void dump_flush(struct dump *d, bool now);
 double dump_time(const struct dump *d, const struct event *ev);
 
 /*
- * Returns the text for a pc, which `make` appends to *out at the first call for this pc. The text is valid
- * until the next call.
+ * Returns the text for a pc, which `make` appends to *out at the first call for this pc. The text
+ * is valid until the next call.
  */
 const char *dump_site_text(struct dump *d, uint64_t pc,
 		       void (*make)(struct dump *d, uint64_t pc, struct buf *out));

@@ -1,5 +1,6 @@
 /*
- * snarl dump --chunks: the headers of the chunks in file order, to study the format or a damaged trace.
+ * snarl dump --chunks: the headers of the chunks in file order, to study the format or a damaged
+ * trace.
  */
 #include <stdlib.h>
 

@@ -86,7 +86,9 @@ static void add_object(struct dump *d, const struct object *object)
 		object_describe(object, &d->out);
 }
 
-/* Replaces control characters, which file names may contain, so that a comment stays on its line. */
+/*
+ * Replaces control characters, which file names may contain, so that a comment stays on its line.
+ */
 static void replace_controls(struct buf *out, size_t start)
 {
 	for (size_t i = start; i < out->size; i++)

@@ -15,7 +15,7 @@
 
 struct explore_options {
 	const struct cmd *cmd;	/* named in messages */
-	uint64_t runs, jobs, seed, replays, max_steps;	/* runs 0: no limit; max_steps 0: never give up */
+	uint64_t runs, jobs, seed, replays, max_steps;	/* runs, max_steps: 0 is no limit */
 	bool runs_given;
 	double seconds, timeout;	/* seconds: of --time, 0: no limit */
 	uint32_t flags;		/* CTL_TIMEOUTS and others of abi/control_block.h */
@@ -116,8 +116,8 @@ void explore_options_free(struct explore_options *o);
 int explore_options_take(struct explore_options *o, int c);
 
 /*
- * Checks the options together and takes the rest of argv as the program. Returns -1 to continue, or an
- * exit code after printing the reason.
+ * Checks the options together and takes the rest of argv as the program. Returns -1 to continue, or
+ * an exit code after printing the reason.
  */
 int explore_options_end(struct explore_options *o, int argc, char **argv);
 

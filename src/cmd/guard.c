@@ -106,7 +106,9 @@ static int parse(struct guard_options *o, int argc, char **argv)
 	return -1;
 }
 
-/* The path of a process's log, from SNARL_OPTIONS in its environment; NULL if it has none. Free it. */
+/*
+ * The path of a process's log, from SNARL_OPTIONS in its environment; NULL if it has none. Free it.
+ */
 static char *log_path(uint64_t pid)
 {
 	static const char key[] = SNARL_OPTIONS_ENV "=";

@@ -1,6 +1,6 @@
 /*
- * snarl learn: options, and what to do with the database of rules: learn from runs or traces, merge,
- * take guard logs, dump. The last step compiles rules.bin for snarl check and snarl guard.
+ * snarl learn: options, and what to do with the database of rules: learn from runs or traces,
+ * merge, take guard logs, dump. The last step compiles rules.bin for snarl check and snarl guard.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -256,7 +256,10 @@ static int merge(const struct options *o, struct store *store, const char *rules
 	for (int i = 0; i < o->operand_count; i++)
 		if (store_merge(store, o->operands[i], err) < 0)
 			return cmd_fail(&cmd_learn, "%s", err->text);
-	/* If the database has several programs, --program has to choose one before rules can be compiled. */
+	/*
+	 * If the database has several programs, --program has to choose one before rules can be
+	 * compiled.
+	 */
 	if (write_rules(o, store, o->name, rules, &stats, err) == 0 && !o->explore.quiet)
 		fprintf(stderr, "snarl: %s: %u places, %u open\n", rules, stats.sites, stats.open);
 	return CMD_OK;

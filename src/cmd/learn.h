@@ -8,7 +8,10 @@
 #include "cmd/cmd.h"
 #include "learn/rule_database.h"
 
-/* Parses --granularity, a power of two from 1 to 64. Returns CMD_OK, or CMD_USAGE after printing why. */
+/*
+ * Parses --granularity, a power of two from 1 to 64. Returns CMD_OK, or CMD_USAGE after printing
+ * why.
+ */
 int learn_parse_granularity(const struct cmd *cmd, const char *text, uint64_t *out);
 
 /* Appends "bank.c:41 write in deposit". */

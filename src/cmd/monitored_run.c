@@ -140,7 +140,10 @@ static int by_count(const void *a, const void *b)
 	return memcmp(x->site, y->site, sizeof(x->site));
 }
 
-/* Copies the records of the log whose sites the rules know, and makes the modules of the program known. */
+/*
+ * Copies the records of the log whose sites the rules know, and makes the modules of the program
+ * known.
+ */
 static void collect_records(struct monitored_run *m)
 {
 	m->records = xcalloc(WATCHLOG_RECORDS, sizeof(*m->records));

@@ -21,7 +21,7 @@ struct monitored_run {
 	struct buf options;		/* value of SNARL_OPTIONS for the program */
 	struct run run;
 	struct places places;
-	struct watchlog_record *records;	/* of the log; equal ones added up, most frequent first */
+	struct watchlog_record *records;	/* of the log, merged by sites, most frequent first */
 	size_t count;			/* number of `records` */
 };
 
@@ -34,8 +34,8 @@ void monitored_option(struct monitored_run *m, const char *key, const char *valu
 void monitored_number_option(struct monitored_run *m, const char *key, uint64_t value);
 
 /*
- * Runs the program to its end and fills `records`. `json`: its stdout becomes stderr. Returns 0, or -1
- * and *err.
+ * Runs the program to its end and fills `records`. `json`: its stdout becomes stderr. Returns 0, or
+ * -1 and *err.
  */
 int monitored_execute(struct monitored_run *m, char **program, bool json, struct err *err);
 

@@ -16,7 +16,10 @@ void progress_init(struct progress *p, bool quiet, uint64_t runs, double seconds
 	p->next = p->terminal ? TERMINAL_SECONDS : PLAIN_SECONDS;
 }
 
-/* Fraction of the limit that is used up, of runs or of time, whichever is larger; -1 without a limit. */
+/*
+ * Fraction of the limit that is used up, of runs or of time, whichever is larger; -1 without a
+ * limit.
+ */
 static double fraction_done(const struct progress *p, const struct search_stats *s)
 {
 	double by_runs = p->runs ? (double)s->runs / (double)p->runs : -1;

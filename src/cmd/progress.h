@@ -18,7 +18,7 @@ struct progress {
 	double next;		/* seconds from the start of the search to the next update */
 	uint64_t last_runs;	/* runs and seconds at the last update, for the speed */
 	double last_time, speed;	/* speed: runs per second since the update before */
-	char note[96];		/* begins the line: "", or for example "prove, 12 candidates left; " */
+	char note[96];		/* begins the line: "", or "prove, 12 candidates left; " */
 };
 
 void progress_init(struct progress *p, bool quiet, uint64_t runs, double seconds);

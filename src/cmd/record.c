@@ -23,7 +23,7 @@
 #include "trace/collect.h"
 #include "trace/sites/sites.h"
 
-#define PATH_LIMIT 3000u	/* bytes: the limit of the runtime, less what it appends to the name */
+#define PATH_LIMIT 3000u	/* bytes: the runtime's limit, less what it appends */
 #define WINDOW_MIN (64ull << 10)	/* of --window, in records */
 #define WINDOW_MAX (16ull << 30)
 #define SIZE_MIN (64ull << 10)		/* of --max-size, in bytes */
@@ -88,8 +88,8 @@ static bool is_overridden(const struct options *o, const char *key, size_t size)
 }
 
 /*
- * The largest size of the trace while it is recorded, in bytes. By default half of the free disk space:
- * compressing it at the end writes a second file. 0: unknown.
+ * The largest size of the trace while it is recorded, in bytes. By default half of the free disk
+ * space: compressing it at the end writes a second file. 0: unknown.
  */
 static uint64_t room_for(const struct options *o, const char *work)
 {
@@ -386,7 +386,9 @@ done:
 	return code;
 }
 
-/* Parses a number that may end with K, M or G (powers of 1024). 0: not a number, or above `limit`. */
+/*
+ * Parses a number that may end with K, M or G (powers of 1024). 0: not a number, or above `limit`.
+ */
 static uint64_t parse_size(const char *text, uint64_t limit)
 {
 	char *end;

@@ -230,7 +230,7 @@ enum { OPT_TIMES = 256, OPT_GDB, OPT_INTO, OPT_GIVEN, OPT_BACKEND, OPT_NO_FORK_S
 static const struct option long_options[] = {
 	{ "times", required_argument, NULL, OPT_TIMES },
 	{ "gdb", no_argument, NULL, OPT_GDB },
-	{ "into", required_argument, NULL, OPT_INTO },	/* --into and --given are internal: replay_gdb.c */
+	{ "into", required_argument, NULL, OPT_INTO },	/* with --given: for replay_gdb.c */
 	{ "given", no_argument, NULL, OPT_GIVEN },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
 	{ "no-fork-server", no_argument, NULL, OPT_NO_FORK_SERVER },
@@ -284,8 +284,8 @@ static int check(const struct replay_options *o)
 }
 
 /*
- * Parses all of argv. Options may also follow BUG; words after "--" are the program and its arguments.
- * Returns -1 to continue, or an exit code.
+ * Parses all of argv. Options may also follow BUG; words after "--" are the program and its
+ * arguments. Returns -1 to continue, or an exit code.
  */
 static int parse_all(struct replay_options *o, int argc, char **argv, const char **bug,
 		     char ***program)

@@ -1,8 +1,8 @@
 /*
- * Replay under gdb. gdb starts the program through an exec-wrapper, `snarl replay --into FILE BUG`, which
- * sets up environment, folder, stdin and the control block in FILE, turns address randomisation off, and
- * becomes the program. A stop in gdb does not change the run, since the schedule determines it. The gdb
- * commands are in snarl-gdb.py.
+ * Replay under gdb. gdb starts the program through an exec-wrapper, `snarl replay --into FILE BUG`,
+ * which sets up environment, folder, stdin and the control block in FILE, turns address
+ * randomisation off, and becomes the program. A stop in gdb does not change the run, since the
+ * schedule determines it. The gdb commands are in snarl-gdb.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,10 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_add_char(out, '\'');
 }
 
-/* Returns the gdb command "set exec-wrapper …", or NULL and *err. `block`: path of the control block. */
+/*
+ * Returns the gdb command "set exec-wrapper …", or NULL and *err. `block`: path of the control
+ * block.
+ */
 static char *wrapper_command(const struct replay_options *o, char **program, const char *block,
 			     struct err *err)
 {
@@ -49,7 +52,10 @@ static char *wrapper_command(const struct replay_options *o, char **program, con
 		add_quoted(&text, block);
 		buf_add_char(&text, ' ');
 		add_quoted(&text, full);
-		/* gdb appends the program and its arguments; without --given the wrapper ignores them. */
+		/*
+		 * gdb appends the program and its arguments; without --given the wrapper ignores
+		 * them.
+		 */
 		buf_add_text(&text, program ? " --given --" : " --");
 		result = xstrdup(buf_string(&text));
 	}
@@ -69,7 +75,9 @@ static int make_block_file(char *path, size_t size, struct err *err)
 	return fd < 0 ? err_set(err, "cannot create %s: %s", path, strerror(errno)) : fd;
 }
 
-/* Prints where the last run under gdb diverged from the schedule, if it did; returns the exit code. */
+/*
+ * Prints where the last run under gdb diverged from the schedule, if it did; returns the exit code.
+ */
 static int print_divergence(int fd, const struct replay_options *o)
 {
 	struct ctl_block *b;
@@ -103,7 +111,10 @@ static void ignore(int sig)
 	(void)sig;
 }
 
-/* The first commands for gdb: load snarl-gdb.py, and if BUG is a bug's folder, run to its first event. */
+/*
+ * The first commands for gdb: load snarl-gdb.py, and if BUG is a bug's folder, run to its first
+ * event.
+ */
 static int first_commands(const struct replay_options *o, char **source, char **start, struct err *err)
 {
 	struct compiler_home home;
@@ -163,7 +174,7 @@ int replay_gdb(const struct replay_options *o, char **program, struct err *err)
 
 	if (wrapper && first_commands(o, &source, &run, err) == 0) {
 		start.argv = argv = gdb_words(o, program, wrapper, source, run);
-		sigaction(SIGINT, &action, NULL);	/* ^C is meant for gdb; exec resets the handler there */
+		sigaction(SIGINT, &action, NULL);	/* ^C is for gdb; exec resets the handler */
 		pid = proc_spawn(&start, &failure, err);
 		if (pid < 0 && failure == ENOENT)
 			err_set(err, "gdb is not installed; --gdb needs it");

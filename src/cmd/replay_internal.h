@@ -16,10 +16,10 @@ struct replay_options {
 	uint64_t times;		/* number of replays */
 	const char *backend;	/* "user", "kernel" or NULL */
 	const char *trace;	/* file to record to, or NULL */
-	const char *into;	/* started by gdb: path of the file with the control block; else NULL */
+	const char *into;	/* started by gdb: file with the control block; else NULL */
 	double timeout;		/* of a run, in seconds */
 	bool gdb, exec, quiet;
-	bool given;		/* started by gdb: the arguments after -- replace those of the schedule */
+	bool given;		/* started by gdb: arguments after -- replace the schedule's */
 	/* filled by replay_load() */
 	char *path, *folder;	/* of the schedule file */
 	struct schedule schedule;
@@ -35,7 +35,10 @@ int replay_load(struct replay_options *o, const char *bug, char **program, struc
 /* Replays under gdb. Returns the exit code, or -1 and *err. */
 int replay_gdb(const struct replay_options *o, char **program, struct err *err);
 
-/* As gdb's exec-wrapper: becomes the program, under control. Returns only on errors, with -1 and *err. */
+/*
+ * As gdb's exec-wrapper: becomes the program, under control. Returns only on errors, with -1 and
+ * *err.
+ */
 int replay_into(const struct replay_options *o, struct err *err);
 
 #endif

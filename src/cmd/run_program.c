@@ -17,8 +17,8 @@
 static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
 
 /*
- * Reaps all children that have ended. Returns true if `pid` was one of them, with its status in *result.
- * *orphans: other children still run.
+ * Reaps all children that have ended. Returns true if `pid` was one of them, with its status in
+ * *result. *orphans: other children still run.
  */
 static bool reap(pid_t pid, int *result, bool *orphans)
 {
@@ -35,7 +35,9 @@ static bool reap(pid_t pid, int *result, bool *orphans)
 	return ended;
 }
 
-/* The kernel sends signals of the terminal to the process group: the program has received it, too. */
+/*
+ * The kernel sends signals of the terminal to the process group: the program has received it, too.
+ */
 static bool from_terminal(const siginfo_t *info)
 {
 	return info->si_code == SI_KERNEL;
@@ -54,7 +56,10 @@ static void wait_for_program(struct run *run, pid_t pid, const sigset_t *set)
 	}
 }
 
-/* Waits until all processes that outlive the program have ended, run->wait has passed, or a signal comes. */
+/*
+ * Waits until all processes that outlive the program have ended, run->wait has passed, or a signal
+ * comes.
+ */
 static void wait_for_orphans(struct run *run, const sigset_t *set)
 {
 	double end = clock_seconds() + run->wait;
@@ -97,7 +102,9 @@ int run_program(struct run *run, struct err *err)
 	/* sigwaitinfo() takes blocked signals, without handlers and their races. */
 	sigprocmask(SIG_BLOCK, &set, &old);
 	start.mask = &old;
-	/* The kernel makes processes that outlive the program our children, so that we notice them. */
+	/*
+	 * The kernel makes processes that outlive the program our children, so that we notice them.
+	 */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	begin = clock_seconds();
 	pid = proc_spawn(&start, NULL, err);

@@ -22,8 +22,9 @@ struct run {
 };
 
 /*
- * Runs the program to its end. Returns 0, or -1 and *err if it cannot be started. Leaves the signals
- * that it passes on blocked. Makes this process a child subreaper; call it from the main thread only.
+ * Runs the program to its end. Returns 0, or -1 and *err if it cannot be started. Leaves the
+ * signals that it passes on blocked. Makes this process a child subreaper; call it from the main
+ * thread only.
  */
 int run_program(struct run *run, struct err *err);
 

@@ -17,8 +17,8 @@
 volatile sig_atomic_t session_interrupted;
 
 /*
- * A signal that follows the first one sooner than this is taken as the same request: timeout(1) signals
- * the command, and then its process group at once.
+ * A signal that follows the first one sooner than this is taken as the same request: timeout(1)
+ * signals the command, and then its process group at once.
  */
 #define INSIST_SECONDS 2
 

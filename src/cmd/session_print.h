@@ -17,18 +17,24 @@ struct session_print {
 	struct session session;
 };
 
-/* Set by SIGINT, SIGTERM or SIGHUP, to end the search in good order. A later signal ends snarl at once. */
+/*
+ * Set by SIGINT, SIGTERM or SIGHUP, to end the search in good order. A later signal ends snarl at
+ * once.
+ */
 extern volatile sig_atomic_t session_interrupted;
 
 /*
  * Opens the session, makes its folder and installs the signal handlers. `separate`: report every
- * failure as a bug of its own, without looking for duplicates. Returns CMD_OK, or an exit code after
- * printing the reason. Call session_print_close() in both cases.
+ * failure as a bug of its own, without looking for duplicates. Returns CMD_OK, or an exit code
+ * after printing the reason. Call session_print_close() in both cases.
  */
 int session_print_open(struct session_print *p, const struct explore_options *o, bool separate);
 void session_print_close(struct session_print *p);
 
-/* Callbacks of a search_listener, with the session_print as ctx; the third function returns a listener. */
+/*
+ * Callbacks of a search_listener, with the session_print as ctx; the third function returns a
+ * listener.
+ */
 enum search_answer session_print_found(void *ctx, struct search_failure *f);
 void session_print_progress(void *ctx, const struct search_stats *stats);
 struct search_listener session_print_listener(struct session_print *p);

@@ -7,8 +7,8 @@
 #include "report/format.h"
 
 /*
- * Fills *style with width, colour and character set for the terminal `fd`. If `fd` is -1 or no terminal:
- * 100 columns, no colour.
+ * Fills *style with width, colour and character set for the terminal `fd`. If `fd` is -1 or no
+ * terminal: 100 columns, no colour.
  */
 void terminal_style(int fd, struct report_style *style);
 

@@ -70,9 +70,9 @@ expect() {
 }
 expect 3 'no coverage database' snarl cover --db none.db
 expect 3 'no coverage database none.json' snarl cover --diff none.json
-expect 2 "after the database.*'--json'" snarl cover one.db --json
-expect 2 'which databases' snarl cover --merge
-expect 2 'takes 0 to 100' snarl cover --fail-under many
+expect 2 "after all options.*'--json'" snarl cover one.db --json
+expect 2 'missing DATABASE' snarl cover --merge
+expect 2 'needs a number from 0 to 100' snarl cover --fail-under many
 expect 2 "no strategy 'sideways'" snarl cover -s sideways ./shop
 expect 3 'knows no program x' snarl cover --program x
 echo '{"version":7}' >bad.json
