@@ -254,7 +254,7 @@ static int take_program(struct options *o, const struct checkfix_known *k, struc
 	return 0;
 }
 
-/* Takes stdin from the first bug, unless snarl's own stdin is a file. */
+/* Takes stdin from the first bug, unless snarl itself was given an input on stdin. */
 static int take_input(struct session *s, const struct checkfix_known *k, struct err *err)
 {
 	const char *slash = strrchr(k->path, '/');

@@ -89,7 +89,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"\n" \
 	"A run fails by a signal, an assertion, a deadlock, a hang, use after free, double free, misuse\n" \
 	"of a lock, or\n" \
-	"      --expect-exit N|any   an exit status other than N (default 0)\n" \
+	"      --expect-exit N|any   an exit status other than N (default 0; any: none fails)\n" \
 	"      --expect-output FILE  stdout that differs from FILE\n" \
 	"      --same-output    stdout that differs from that of the first passing run\n" \
 	"      --check CMD      a shell command that exits with other than 0; its stdin is the run's\n" \

@@ -46,7 +46,7 @@ static const char usage[] =
 	"      --granularity N  bytes that count as one location: 1, 2, 4 … 64 (default 8)\n"
 	"\n"
 	"Runs that fail teach nothing. A run fails by a signal, an assertion, or\n"
-	"      --expect-exit N|any   an exit status other than N (default 0)\n"
+	"      --expect-exit N|any   an exit status other than N (default 0; any: none fails)\n"
 	"      --expect-output FILE  stdout that differs from FILE\n"
 	"      --same-output    stdout that differs from that of the first passing run\n"
 	"      --check CMD      a shell command that exits with other than 0; its stdin is the run's\n"
