@@ -353,7 +353,7 @@ static int parse(struct options *o, int argc, char **argv)
 		return cmd_usage(&cmd_check_fix, "missing PROGRAM after --; usage: snarl check-fix [options] BUG… "
 						 "[-- PROGRAM [ARGUMENT…]]");
 	if (words == argc)
-		optind = argc - 1;	/* for explore_options_end(), the last bug stands for PROGRAM */
+		optind = argc - 1;	/* explore_options_end() takes the last bug as PROGRAM */
 	else
 		optind = words + 1;
 	code = explore_options_end(&o->explore, argc, argv);

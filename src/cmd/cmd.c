@@ -63,8 +63,8 @@ int cmd_flush(const struct cmd *cmd, int code)
 
 /*
  * Edit distance (optimal string alignment) of two words: insertions, deletions, replacements and
- * swaps of neighbours. Words of 32 characters or more are as far as it gets. Three rows of the
- * table suffice, since a swap looks back two rows.
+ * swaps of neighbours. Three rows of the table suffice, since a swap looks back two rows. Returns 99
+ * for words of 32 characters or more.
  */
 static unsigned distance(const char *a, const char *b)
 {
@@ -98,7 +98,7 @@ static unsigned distance(const char *a, const char *b)
 const char *cmd_nearest(const char *word, const char *const *words, unsigned count)
 {
 	size_t length = strlen(word);
-	unsigned limit = length <= 3 ? 2 : 3;	/* words at this distance or more are not similar */
+	unsigned bound = length <= 3 ? 2 : 3;	/* words at this distance or more are not similar */
 	const char *nearest = NULL;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -106,8 +106,8 @@ const char *cmd_nearest(const char *word, const char *const *words, unsigned cou
 
 		if (length >= 2 && strncmp(word, words[i], length) == 0)
 			d = d > 1 ? 1 : d;	/* a prefix counts as one edit */
-		if (d < limit) {
-			limit = d;
+		if (d < bound) {
+			bound = d;
 			nearest = words[i];
 		}
 	}

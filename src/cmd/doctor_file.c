@@ -17,12 +17,12 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor.h"
 
-/* Numbers of functions in the table of a production build, abi/production_table.h. */
+/* Counts of the table of a production build, abi/production_table.h. */
 struct table {
 	bool there;		/* the file has a table */
-	uint64_t pairs;		/* can be switched */
-	uint64_t inner;		/* are instrumented for calls from instrumented functions */
-	uint64_t plain;		/* have no instrumented copy */
+	uint64_t pairs;		/* functions that can be switched */
+	uint64_t inner;		/* functions instrumented for calls from instrumented ones */
+	uint64_t plain;		/* functions without an instrumented copy */
 };
 
 static void read_records(const Elf_Data *data, uint64_t addr, struct table *t)

@@ -21,7 +21,7 @@ struct monitored_run {
 	struct buf options;		/* value of SNARL_OPTIONS for the program */
 	struct run run;
 	struct places places;
-	struct watchlog_record *records;	/* of the log, merged by sites, most frequent first */
+	struct watchlog_record *records;	/* of the log, merged by site, most frequent first */
 	size_t count;			/* number of `records` */
 };
 
