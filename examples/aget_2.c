@@ -1,12 +1,12 @@
 /*
- * After the shape of a bug of aget, a download accelerator: a deadlock with the dead.
- * One thread waits for signals and prints; when the download is complete, it is
- * cancelled. If it is just printing, it ends with the lock of the console held.
+ * After the shape of a bug of aget, a download accelerator: a deadlock on a lock whose
+ * owner was cancelled. One thread waits for signals and prints; it is cancelled when the
+ * download is complete. If it is just printing, it ends with the console's lock held.
  *
  * Breaks when download() calls pthread_cancel() after the signal thread's sem_post()
- * and before the pthread_testcancel() in its console_print(): nobody will ever unlock,
- * and download() waits for the console. The twin is not to be cancelled while it
- * holds the lock.
+ * and before the pthread_testcancel() in its console_print(): the lock is never
+ * released, and download() waits for it for ever. The twin disables cancellation while
+ * it holds the lock.
  *
  * Lesson: no cancellation point while holding a lock, or a handler that unlocks.
  */
@@ -16,7 +16,7 @@
 
 struct aget {
 	pthread_t signal_thread;
-	sem_t up;	/* the signal thread is */
+	sem_t up;	/* posted when the signal thread runs */
 	sem_t signals;
 	pthread_mutex_t console;
 	const char *line;	/* what the console shows */
@@ -26,7 +26,7 @@ static void console_print(struct aget *a, const char *line)
 {
 	pthread_mutex_lock(&a->console);
 	a->line = line;
-	pthread_testcancel();	/* as write(2) does */
+	pthread_testcancel();	/* a cancellation point, as in write(2) */
 	pthread_mutex_unlock(&a->console);
 }
 

@@ -1,5 +1,5 @@
 /*
- * aget_2.c, repaired: who holds the console is not cancelled.
+ * aget_2.c, repaired: a thread that holds the console cannot be cancelled.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -7,7 +7,7 @@
 
 struct aget {
 	pthread_t signal_thread;
-	sem_t up;	/* the signal thread is */
+	sem_t up;	/* posted when the signal thread runs */
 	sem_t signals;
 	pthread_mutex_t console;
 	const char *line;	/* what the console shows */
@@ -20,7 +20,7 @@ static void console_print(struct aget *a, const char *line)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&a->console);
 	a->line = line;
-	pthread_testcancel();	/* as write(2) does */
+	pthread_testcancel();	/* a cancellation point, as in write(2) */
 	pthread_mutex_unlock(&a->console);
 	pthread_setcancelstate(state, NULL);
 }

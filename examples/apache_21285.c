@@ -5,8 +5,8 @@
  * back.
  *
  * Every step locks. But the cache has little room, and other requests may drive out the
- * oldest entry (b) meanwhile: then there is nothing to take out, and the program follows
- * a NULL pointer. No data race.
+ * oldest entry (b) meanwhile: then there is nothing to take out, and the program uses a
+ * NULL pointer. No data race.
  *
  * The repaired twin makes a new entry if the temporary one is gone.
  */
@@ -50,7 +50,7 @@ static void cache_put(struct entry *entry)
 	cache[count++] = entry;
 }
 
-/* Returns NULL if it is not there. */
+/* Returns NULL if the cache has no entry for it. */
 static struct entry *cache_take(int url)
 {
 	for (int i = 0; i < count; i++)

@@ -1,13 +1,13 @@
 /*
- * Apache bug 21287: was I the last? Two requests let go of the same cached object; each
- * lowers the count (a) and then looks whether it has become 0 (b). Both steps are atomic,
- * the two together are not.
+ * Apache bug 21287: a reference count. Two requests release the same cached object; each
+ * decrements the count (a) and then checks whether it has become 0 (b). Each step is
+ * atomic, the two together are not.
  *
- * If both have lowered the count before one looks, both see 0 and both clean up: the body
+ * If both decrement the count before one checks it, both see 0 and both clean up: the body
  * is freed twice. No data race on the count. The assertion in object_cleanup() fails, or
  * free() itself complains.
  *
- * The repaired twin asks the lowering itself what the count was before.
+ * The repaired twin uses the old value that the decrement returns.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #define LENGTH 16
 
 struct object {
-	atomic_int refcount;	/* each lowering pairs with the look of the last user */
+	atomic_int refcount;	/* each decrement pairs with the check of the last user */
 	atomic_int served;
 	char *body;
 };

@@ -1,5 +1,5 @@
 /*
- * apache_21287.c, repaired: lowering the count and looking at it are one atomic step.
+ * apache_21287.c, repaired: decrementing and checking the count are one atomic step.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #define LENGTH 16
 
 struct object {
-	atomic_int refcount;	/* each lowering pairs with the last one */
+	atomic_int refcount;	/* each decrement pairs with the last one */
 	atomic_int served;
 	char *body;
 };

@@ -1,14 +1,14 @@
 /*
- * Apache bug 45605: a wake-up that comes late. A worker that becomes idle raises the
- * count of idlers (a) and, if it was 0, wakes the listener (b). The listener waits if
- * the count is 0, then lowers it: one idler less, to whom it gives a connection.
+ * Apache bug 45605: a late wake-up. A worker that becomes idle increments the number of
+ * idle workers (a) and, if it was 0, wakes the listener (b). The listener waits if the
+ * number is 0, then decrements it and gives a connection to an idle worker.
  *
- * (a) and (b) are not one step. If the listener runs in between, it sees the idler and
- * takes it without waiting; the next time the count is 0 again and it waits (c). Now
- * comes (b), meant for the idler that is gone: the listener takes one that does not
+ * (a) and (b) are not one step. If the listener runs in between, it sees the worker and
+ * takes it without waiting; the next time the number is 0 again and it waits (c). Now (b)
+ * wakes it for the worker that it has taken already: the listener takes one that does not
  * exist. The assertion in listener_take() fails; the original's count went below 0.
  *
- * The repaired twin looks at the count again whenever it was woken.
+ * The repaired twin checks the number again after each wake-up.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 #define CONNECTIONS 3
 
-static atomic_int idlers;	/* raised by the worker, lowered by the listener */
+static atomic_int idlers;	/* incremented by workers, decremented by the listener */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t some_idle = PTHREAD_COND_INITIALIZER;
 static int accepted;

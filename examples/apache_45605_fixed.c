@@ -1,6 +1,6 @@
 /*
- * apache_45605.c, repaired: a wake-up is only a reason to look again. None is lost: the
- * count is raised before the lock is taken to signal, and looked at under it to wait.
+ * apache_45605.c, repaired: the listener checks the number again after a wake-up. None is
+ * lost: workers increment it before they lock to signal, the listener checks it locked.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 #define CONNECTIONS 3
 
-static atomic_int idlers;	/* raised by the worker, lowered by the listener */
+static atomic_int idlers;	/* incremented by workers, decremented by the listener */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t some_idle = PTHREAD_COND_INITIALIZER;
 static int accepted;

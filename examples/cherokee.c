@@ -6,7 +6,7 @@
  * writing in the other's (read, remote write, write): lines overwrite each other, or
  * go to where the buffer was before it grew. The twin locks in buffer_add().
  *
- * Lesson: a function that many threads call on one object must say who locks.
+ * Lesson: a function that many threads call on one object must say whether it locks.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const char lines[CONNECTIONS][REQUESTS][LINE + 1] = {
 };
 
 struct buffer {
-	char *data;	/* one of the two below */
+	char *data;	/* points to one of the two buffers below */
 	size_t length, size;
 	char small[2 * LINE], large[2 * (LINES + 1) * LINE];
 };

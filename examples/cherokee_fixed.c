@@ -19,7 +19,7 @@ static const char lines[CONNECTIONS][REQUESTS][LINE + 1] = {
 
 struct buffer {
 	pthread_mutex_t lock;
-	char *data;	/* one of the two below */
+	char *data;	/* points to one of the two buffers below */
 	size_t length, size;
 	char small[2 * LINE], large[2 * (LINES + 1) * LINE];
 };

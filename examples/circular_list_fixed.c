@@ -14,7 +14,7 @@ struct unit {
 	struct unit *next;
 };
 
-/* The pointer is to the last unit. Two workers cannot make the list empty. */
+/* Points to the last unit. Two workers cannot make the list empty. */
 static struct unit *last;
 static struct unit units[UNITS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

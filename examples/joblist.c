@@ -1,9 +1,9 @@
 /*
- * Check, then act. A worker asks whether the list has a job and takes one
- * afterwards; both questions lock, but between them the other worker may take the
- * last job, and the list is empty when this one takes from it.
+ * Check, then act. A worker checks whether the list has a job and takes one
+ * afterwards. Both steps lock, but between them the other worker may take the last
+ * job, so that this one takes a job from an empty list.
  *
- * Lesson: an answer is old as soon as the lock is gone.
+ * Lesson: what was checked may have changed as soon as the lock is released.
  */
 #include <assert.h>
 #include <pthread.h>

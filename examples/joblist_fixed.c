@@ -1,5 +1,5 @@
 /*
- * joblist.c, repaired: taking a job says itself whether there was one.
+ * joblist.c, repaired: checking for a job and taking it are one critical section.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void list_add(struct job *job)
 	last = job;
 }
 
-/* NULL if there is none. */
+/* Returns NULL if the list is empty. */
 static struct job *list_take(void)
 {
 	struct job *first = NULL;

@@ -1,14 +1,14 @@
 /*
- * LogProcSweep: a shared log and two threads that do not agree who may touch it. The
- * processor opens the log if there is none and adds records; the sweeper collects what
- * is there and sets the pointer to NULL, so that the next record opens a new log.
+ * LogProcSweep: two threads use a shared log, and only one of them locks it. The processor
+ * opens the log if there is none and adds records; the sweeper collects the records and
+ * sets the pointer to NULL, so that the next record opens a new log.
  *
- * The processor looks at the pointer under the lock (a) but follows it without (c). A
- * sweep (b) in between leaves it with NULL, and the program crashes. If the compiler
+ * The processor checks the pointer under the lock (a) but uses it without (c). A sweep (b)
+ * in between sets it to NULL, and the program crashes. If the compiler
  * reads the pointer once, a sweep in the middle of (c) loses or doubles a record, and
  * the assertion at the end fails.
  *
- * The repaired twin holds the lock from looking to adding.
+ * The repaired twin holds the lock from the check until the record is added.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -26,7 +26,7 @@ struct item {
 
 struct cache {
 	pthread_mutex_t lock;
-	struct item *item;	/* the one in use */
+	struct item *item;	/* the current one */
 	struct item items[2];
 };
 
@@ -49,7 +49,7 @@ static void item_add_one(struct item *item)
 	}
 }
 
-/* False: it is no longer in use, nothing was done. Needs the lock. */
+/* Returns false, without an effect, if the item is not the current one. Needs the lock. */
 static bool item_replace(struct cache *c, struct item *item, const struct item *value)
 {
 	if (c->item != item)

@@ -1,12 +1,12 @@
 /*
  * After the shape of a bug of Mozilla's script loader (Mozilla-1): an atomicity
  * violation. The loader makes a script the current one, loads it, and compiles the
- * current one. Each step locks, but the steps are not one: a page that is closed
- * meanwhile takes the current script away.
+ * current one. Each step locks, but the steps are not one critical section: a page that
+ * is closed in between clears the current script.
  *
  * Breaks when page_close() clears `current` between script_set() and the reading
  * of `current` in script_compile() (write, remote write, read): a NULL pointer is
- * followed. No data race. The twin loads and compiles in one critical section.
+ * dereferenced. No data race. The twin loads and compiles in one critical section.
  *
  * Lesson: what is read back must still be what was written.
  */

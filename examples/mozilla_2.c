@@ -1,7 +1,7 @@
 /*
  * After the shape of a bug of Mozilla's zip reader (Mozilla-2, 342577): an atomicity
- * violation. The place of a file in the archive is first that of its header; who
- * opens the file first moves it on to the data, once.
+ * violation. The offset of a file in the archive first points to its header; the first
+ * reader that opens the file moves it on to the data, once.
  *
  * Breaks when both readers see `!item->at_data` in item_seek() before one of them
  * sets it: the offset moves on twice, and a reader gets bytes of the next file

@@ -1,5 +1,5 @@
 /*
- * mozilla_2.c, repaired: looking and moving on are one critical section.
+ * mozilla_2.c, repaired: checking and moving the offset are one critical section.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -4,9 +4,9 @@
  *
  * Breaks when the second thread reads `c->timer` in component_stop() before the
  * first has set it to NULL: both free it (read, remote write, write). The twin takes
- * the pointer out under a lock; who got it frees it.
+ * the pointer under a lock, so that only one thread gets and frees it.
  *
- * Lesson: who frees must first make sure that nobody else can.
+ * Lesson: before a thread frees something, it makes sure that no other thread can.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /*
- * mozilla_3.c, repaired: the pointer is taken out under the lock; who got it, frees.
+ * mozilla_3.c, repaired: a thread takes the pointer under the lock, and then frees it.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,12 +1,12 @@
 /*
- * After the shape of a bug of Mozilla's file transport (Mozilla-4, 52111): a
- * temporary state that nobody should see. Before each chunk the transport calls
- * itself suspended, looks whether the listener has room, and if so takes it back.
- * The listener wakes a suspended transport and waits until that says it is awake.
+ * After the shape of a bug of Mozilla's file transport (Mozilla-4, 52111): a temporary
+ * state becomes visible. Before each chunk the transport marks itself as suspended,
+ * checks whether the listener has room, and if so clears the mark. The listener resumes
+ * a suspended transport and waits until the transport confirms it.
  *
  * Breaks when the listener reads `suspended` between the two writes of it in
- * transport_ready() (write, remote read, write): it wakes a transport that is not
- * asleep and waits for an answer for ever. No data race. The twin decides in one
+ * transport_ready() (write, remote read, write): it resumes a transport that is not
+ * suspended and waits for the answer for ever. No data race. The twin decides in one
  * critical section.
  *
  * Lesson: do not store a guess where others read facts.
@@ -23,8 +23,8 @@ struct stream {
 	pthread_mutex_t lock;
 	bool suspended;
 	int queued;
-	sem_t chunks;		/* to be taken by the listener */
-	sem_t resume, resumed;	/* the listener's order, the transport's answer */
+	sem_t chunks;		/* ready for the listener */
+	sem_t resume, resumed;	/* request of the listener, answer of the transport */
 	int received;
 };
 
@@ -45,7 +45,7 @@ static bool has_room(struct stream *s)
 	return room;
 }
 
-/* False: suspended, for lack of room. */
+/* Returns false if the transport is suspended for lack of room. */
 static bool transport_ready(struct stream *s)
 {
 	set_suspended(s, true);

@@ -1,5 +1,5 @@
 /*
- * mozilla_4.c, repaired: only what is decided is stored, in one critical section.
+ * mozilla_4.c, repaired: only the decision is stored, in one critical section.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,8 +13,8 @@ struct stream {
 	pthread_mutex_t lock;
 	bool suspended;
 	int queued;
-	sem_t chunks;		/* to be taken by the listener */
-	sem_t resume, resumed;	/* the listener's order, the transport's answer */
+	sem_t chunks;		/* ready for the listener */
+	sem_t resume, resumed;	/* request of the listener, answer of the transport */
 	int received;
 };
 
@@ -25,7 +25,7 @@ static void set_suspended(struct stream *s, bool suspended)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* False: suspended, for lack of room. */
+/* Returns false if the transport is suspended for lack of room. */
 static bool transport_ready(struct stream *s)
 {
 	bool room;

@@ -1,11 +1,11 @@
 /*
  * After the shape of a bug of Mozilla's thread class (Mozilla-5): an order
- * violation. Who starts a thread gives it a first event and then stores its handle; the
- * handling of the event reads it there. A thread that finds no event has nothing to do
- * and ends.
+ * violation. Main starts a thread, gives it a first event and then stores its handle; the
+ * thread reads the handle when it handles the event. A thread that finds no event has
+ * nothing to do and ends.
  *
  * Breaks when the new thread reads `t->handle` in thread_main() after main has posted
- * the event and before it has stored the handle: NULL is followed. The twin stores the
+ * the event and before it has stored the handle: NULL is used. The twin stores the
  * handle before it posts.
  *
  * Lesson: a new thread may run before its creator comes back.
@@ -24,8 +24,8 @@ struct handle {
 
 struct thread {
 	pthread_mutex_t lock;
-	bool event;		/* there is one */
-	struct handle *handle;	/* known once the thread is started */
+	bool event;		/* an event is waiting */
+	struct handle *handle;	/* set after the thread was started */
 };
 
 static void thread_post(struct thread *t)

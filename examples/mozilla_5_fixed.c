@@ -15,8 +15,8 @@ struct handle {
 
 struct thread {
 	pthread_mutex_t lock;
-	bool event;		/* there is one */
-	struct handle *handle;	/* known once the thread is started */
+	bool event;		/* an event is waiting */
+	struct handle *handle;	/* set after the thread was started */
 };
 
 static void thread_post(struct thread *t)

@@ -25,7 +25,7 @@ struct io {
 	int value;
 };
 
-/* False: the device is off. */
+/* Returns false if the device is off. */
 static bool io_start(struct io *io)
 {
 	bool on;

@@ -16,7 +16,7 @@ struct io {
 	int value;
 };
 
-/* False: the device is off. */
+/* Returns false if the device is off. */
 static bool io_start(struct io *io)
 {
 	bool on;

@@ -1,15 +1,15 @@
 /*
  * After the shape of a bug of Mozilla's IMAP client (Mozilla-7, 190106): an order
  * violation, and a data race. The protocol thread connects, sets its input stream
- * and waits for data there. The network thread hands data to the stream of a connected
- * client; if there is none, it has nobody to tell. A client that connects after the
- * network has gone does without.
+ * and waits for data there. The network thread passes data to the stream of a connected
+ * client, and ignores the data if the client has none. A client that connects after the
+ * network has gone needs no data.
  *
  * Breaks when the network thread reads `c->input` in network() after the client has
  * connected and before protocol() has written it: the event is ignored, and the
  * protocol thread waits for ever. The twin sets the stream before it connects.
  *
- * Lesson: say that you are ready when you are.
+ * Lesson: announce readiness only after everything is ready.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,12 +23,12 @@ struct stream {
 
 struct connection {
 	pthread_mutex_t lock;
-	bool connected, gone;	/* the client, the network */
-	struct stream *input;	/* NULL: nobody reads yet */
+	bool connected, gone;	/* the client is connected; the network is gone */
+	struct stream *input;	/* NULL: the client does not read yet */
 	struct stream stream;
 };
 
-/* False: the network is gone. */
+/* Returns false if the network is gone. */
 static bool client_connect(struct connection *c)
 {
 	bool online;

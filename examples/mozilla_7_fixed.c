@@ -1,5 +1,5 @@
 /*
- * mozilla_7.c, repaired: the stream is there before the client connects.
+ * mozilla_7.c, repaired: the stream is set before the client connects.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,12 +13,12 @@ struct stream {
 
 struct connection {
 	pthread_mutex_t lock;
-	bool connected, gone;	/* the client, the network */
-	struct stream *input;	/* NULL: nobody reads yet */
+	bool connected, gone;	/* the client is connected; the network is gone */
+	struct stream *input;	/* NULL: the client does not read yet */
 	struct stream stream;
 };
 
-/* False: the network is gone. */
+/* Returns false if the network is gone. */
 static bool client_connect(struct connection *c)
 {
 	bool online;

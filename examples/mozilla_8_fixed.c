@@ -17,7 +17,7 @@ struct connection {
 struct transport {
 	pthread_mutex_t lock;
 	bool closed;
-	struct connection *client;	/* has a request to be sent; NULL: none */
+	struct connection *client;	/* the one with a request to be sent, or NULL */
 };
 
 struct browser {
@@ -25,7 +25,7 @@ struct browser {
 	struct transport transport;
 };
 
-/* False: refused. */
+/* Returns false if the request is refused. */
 static bool async_write(struct transport *t, struct connection *c)
 {
 	bool taken;

@@ -4,11 +4,11 @@
  * noting that it is processing and goes on until timer_shutdown() clears that.
  *
  * Breaks when timer_shutdown() comes before timer_run(), between the sem_post() and
- * the lock of timer_main(): `processing = true` then covers the order to stop, the
- * notification found nobody, and the thread waits for ever. The twin is processing
- * before it is up.
+ * the lock of timer_main(): `processing = true` overwrites the request to stop, its
+ * notification met no waiter, and the thread waits for ever. The twin sets `processing`
+ * before it posts the semaphore.
  *
- * Lesson: an order to stop must be remembered, whenever it comes.
+ * Lesson: a request to stop must be kept, even if it comes early.
  */
 #include <pthread.h>
 #include <semaphore.h>

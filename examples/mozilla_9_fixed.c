@@ -1,6 +1,6 @@
 /*
- * mozilla_9.c, repaired: the timer is processing before it says that it is up, so that an
- * order to stop always comes later.
+ * mozilla_9.c, repaired: `processing` is set before the semaphore is posted, so that a
+ * request to stop always comes later.
  */
 #include <pthread.h>
 #include <semaphore.h>

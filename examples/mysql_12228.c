@@ -1,9 +1,9 @@
 /*
  * MySQL bug 12228: a stored procedure dropped while it is about to be executed. Callers
- * find it in a cache (a) and execute it (c); who drops it takes it out of the cache and
+ * find it in a cache (a) and execute it (c); dropping it takes it out of the cache and
  * frees it (b).
  *
- * The cache has its lock, but what was found in it is used after the lock is gone. With
+ * The cache has a lock, but a procedure found in it is used after the lock is released. With
  * (b) between (a) and (c) a caller executes a freed procedure: a use after free that
  * calls through a NULL or a wild pointer and crashes.
  *
@@ -20,7 +20,7 @@ struct procedure {
 	int result;
 };
 
-static struct procedure *cache;	/* of one */
+static struct procedure *cache;	/* has room for one procedure */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static int calls;
 static int missing;

@@ -12,7 +12,7 @@ struct procedure {
 	int result;
 };
 
-static struct procedure *cache;	/* of one */
+static struct procedure *cache;	/* has room for one procedure */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static int calls;
 static int missing;
@@ -22,7 +22,7 @@ static int square(int number)
 	return number * number;
 }
 
-/* Called with the lock held, and good as long as it is. */
+/* Called with the lock held; the result is valid as long as it is held. */
 static struct procedure *procedure_find(void)
 {
 	return cache;

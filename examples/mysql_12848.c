@@ -1,7 +1,7 @@
 /*
- * MySQL bug 12848: a value that is right only at the end. To resize the query cache,
- * its size is set to what was asked for (a), and then to what could be had (c), which
- * may be less. Who stores a query reads the size (b) before it takes the lock.
+ * MySQL bug 12848: a temporary value becomes visible. To resize the query cache, its size
+ * is set to the requested number of bins (a), and then to the number allocated (c), which
+ * may be less. A thread that stores a query reads the size (b) before it locks.
  *
  * Read between (a) and (c), the size is larger than the table of bins: the query goes to
  * a bin that does not exist, and the program crashes. Older and newer sizes do no harm;
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#define MEMORY 8	/* bins that can be had */
+#define MEMORY 8	/* bins that can be allocated */
 #define ASKED 16
 #define QUERIES 3
 
@@ -26,7 +26,7 @@ static struct bin *bins[ASKED];	/* NULL from cache_size on */
 static int cache_size;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Returns how many bins there are now. Kept apart, or the compiler sees one store. */
+/* Returns the number of bins. A function of its own, or the compiler merges two stores. */
 static __attribute__((noinline)) int cache_init(void)
 {
 	int count = cache_size;

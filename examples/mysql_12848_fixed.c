@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#define MEMORY 8	/* bins that can be had */
+#define MEMORY 8	/* bins that can be allocated */
 #define ASKED 16
 #define QUERIES 3
 
@@ -19,7 +19,7 @@ static struct bin *bins[ASKED];	/* NULL from cache_size on */
 static int cache_size;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Returns how many bins there are now. Kept apart, or the compiler sees one store. */
+/* Returns the number of bins. A function of its own, or the compiler merges two stores. */
 static __attribute__((noinline)) int cache_init(void)
 {
 	int count = cache_size;

@@ -3,11 +3,11 @@
  * whether the file it reads is the one being written (a); if so, the events in it end
  * where the writer is now (c), else where the file was closed.
  *
- * Both questions lock, but not together. If the log is rotated (b) in between, the
- * reader holds its position in the old file against the length of the new one: two
- * variables that must agree. No data race. The assertion in next_event() fails.
+ * Both reads lock, but not together. If the log is rotated (b) in between, the reader
+ * compares its position in the old file with the length of the new one: two variables
+ * that must agree. No data race. The assertion in next_event() fails.
  *
- * The repaired twin asks both questions in one critical section.
+ * The repaired twin reads both in one critical section.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -21,12 +21,12 @@
 static int events[FILES][ROOM];
 static int closed_length[FILES];
 
-/* What is written now. */
+/* The file that is being written, and its length. */
 static int log_file;
 static int log_length;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where the reader is, and the last event it saw. */
+/* Position of the reader, and the last event that it read. */
 static int at_file;
 static int at_event;
 static int seen;
@@ -57,7 +57,7 @@ static void log_state(int *file, int *length)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Returns 0 if there is none at the moment. */
+/* Returns 0 if there is no event at the moment. */
 static int next_event(void)
 {
 	int file, length;
@@ -73,7 +73,7 @@ static int next_event(void)
 	return at_event < length ? events[at_file][at_event++] : 0;
 }
 
-/* Returns whether there was one. */
+/* Returns whether there was an event. */
 static bool event_read(void)
 {
 	int event = next_event();

@@ -13,12 +13,12 @@
 static int events[FILES][ROOM];
 static int closed_length[FILES];
 
-/* What is written now. */
+/* The file that is being written, and its length. */
 static int log_file;
 static int log_length;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where the reader is, and the last event it saw. */
+/* Position of the reader, and the last event that it read. */
 static int at_file;
 static int at_event;
 static int seen;
@@ -47,7 +47,7 @@ static void log_state(int *file, int *length)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Returns 0 if there is none at the moment. */
+/* Returns 0 if there is no event at the moment. */
 static int next_event(void)
 {
 	int file, length;
@@ -63,7 +63,7 @@ static int next_event(void)
 	return at_event < length ? events[at_file][at_event++] : 0;
 }
 
-/* Returns whether there was one. */
+/* Returns whether there was an event. */
 static bool event_read(void)
 {
 	int event = next_event();

@@ -1,13 +1,13 @@
 /*
- * MySQL bug 791: a log that is closed for a moment. To rotate, the log is closed (a)
- * and the next file opened (c), both under the log's lock. Who has something to log
- * asks first whether there is a log at all (b), without the lock.
+ * MySQL bug 791: a log that is closed for a moment. To rotate, the log is closed (a) and
+ * the next file opened (c), both under the log's lock. A thread that logs a statement
+ * checks first whether there is a log at all (b), without the lock.
  *
- * Asked between (a) and (c), the answer is no, and the statement is never logged,
+ * If it checks between (a) and (c), there is no log, and the statement is never logged,
  * though logging was never switched off. Nothing crashes; the exit code is 1 because
  * an entry is missing.
  *
- * The repaired twin asks under the lock.
+ * The repaired twin checks under the lock.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int file;
 static int entries[FILES];
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The names of the files, for all who look for old ones. */
+/* The index: names of all log files. */
 static int indexed;
 static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
 

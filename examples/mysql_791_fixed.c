@@ -1,5 +1,5 @@
 /*
- * mysql_791.c, repaired: whether the log is open is asked under its lock.
+ * mysql_791.c, repaired: the check whether the log is open holds its lock.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static int file;
 static int entries[FILES];
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The names of the files, for all who look for old ones. */
+/* The index: names of all log files. */
 static int indexed;
 static pthread_mutex_t index_lock = PTHREAD_MUTEX_INITIALIZER;
 

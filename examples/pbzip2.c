@@ -1,12 +1,12 @@
 /*
  * After the shape of a bug of pbzip2, a parallel compressor: an order violation that
  * ends in a use after free. Main waits for the writer, which ends when all blocks
- * are written, and then frees the mutex of the queue. The compressing thread may not
- * be done: it goes back to the queue once more, to see that there is nothing left.
+ * are written, and then frees the mutex of the queue. The compressing thread may still
+ * run: it checks the queue once more, and finds it empty.
  *
- * Breaks when the compressor is held up after its last output_put(), or inside its
- * last critical section: queue_delete() frees `q->mut` and clears it, and compress()
- * locks or unlocks a mutex that is gone. The twin joins both threads first.
+ * Breaks when the compressor is delayed after its last output_put(), or inside its last
+ * critical section: queue_delete() frees `q->mut` and clears it, and compress() locks or
+ * unlocks a freed mutex. The twin joins both threads first.
  *
  * Lesson: free what a thread uses when that thread has ended, not when its work has.
  */

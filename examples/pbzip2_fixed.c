@@ -1,5 +1,5 @@
 /*
- * pbzip2.c, repaired: the mutex is freed when nobody is left to use it.
+ * pbzip2.c, repaired: the mutex is freed after both threads that use it have ended.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
  * After the shape of a bug put into pfscan, a parallel file scanner: an order
- * violation. Main starts the scanners, gives them files, scans too, and waits until
- * the counter of the running scanners is 0. The counter gets its value only when the
- * files are there. A scanner that finds none yet goes home and is not counted.
+ * violation. Main starts the scanners, gives them files, scans too, and waits until the
+ * number of running scanners is 0. This counter is set only after the files are added. A
+ * scanner that finds no files yet ends and is not counted.
  *
- * Breaks when a scanner lowers `running` in scan() between pool_fill() and
- * set_running() of main: its leaving is overwritten, and main waits for ever. Every
- * access is locked. The twin sets the counter before the files can be seen.
+ * Breaks when a scanner decrements `running` in scan() between pool_fill() and
+ * set_running() of main: the decrement is overwritten, and main waits for ever. Every
+ * access is locked. The twin sets the counter before it adds the files.
  *
- * Lesson: count those who will come before the first can leave.
+ * Lesson: set a counter of threads before the first of them can decrement it.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ static void set_running(struct pool *p, int running)
 	pthread_mutex_unlock(&p->running_lock);
 }
 
-/* How many scanners will work. */
+/* Sets the number of scanners that will run. */
 static int pool_fill(struct pool *p)
 {
 	int scanners;
@@ -60,7 +60,7 @@ static bool pool_enter(struct pool *p)
 	return filled;
 }
 
-/* How many files were left. */
+/* Returns the number of files that were not scanned. */
 static int pool_take(struct pool *p)
 {
 	int files;

@@ -47,7 +47,7 @@ static bool pool_enter(struct pool *p)
 	return filled;
 }
 
-/* How many files were left. */
+/* Returns the number of files that were not scanned. */
 static int pool_take(struct pool *p)
 {
 	int files;

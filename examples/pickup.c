@@ -1,6 +1,6 @@
 /*
- * A parcel counter: who finds no parcel waits until one has come, and does not look again when
- * told. Between the call and its getting to the counter another customer takes the parcel.
+ * A missing recheck. A customer who finds no parcel waits until one comes, and does not check again
+ * after the wake-up. Another customer may take the parcel before the woken one gets the lock.
  */
 #include <assert.h>
 #include <pthread.h>

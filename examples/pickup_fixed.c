@@ -1,6 +1,6 @@
 /*
- * A parcel counter: who finds no parcel waits until one has come, and looks again when
- * told: another customer may have taken it meanwhile. Then it waits for the next one.
+ * pickup.c, repaired: a customer checks again after a wake-up, since another one may have
+ * taken the parcel meanwhile, and then waits for the next one.
  */
 #include <assert.h>
 #include <pthread.h>

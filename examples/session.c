@@ -1,9 +1,9 @@
 /*
- * Use after free. The last one to let go of a session frees it, but the count is
- * read again after it was lowered: both threads may see 0 (double free), or one
- * reads it from a session that the other has just freed.
+ * Use after free. The last user of a session frees it, but the count is read again
+ * after it was decremented: both threads may see 0 (double free), or one reads it from a
+ * session that the other has just freed.
  *
- * Lesson: the answer to "was I the last?" must come from the lowering itself.
+ * Lesson: whether a thread was the last user must come from the decrement itself.
  */
 #include <pthread.h>
 #include <stdio.h>

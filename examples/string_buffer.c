@@ -1,13 +1,13 @@
 /*
- * StringBuffer: appending one guarded string to another. Each string has a lock, and
- * every function takes it; append holds that of the destination, but asks the source
- * for its length (a) and for its characters (c) in two calls, each locking by itself.
+ * StringBuffer: appending one locked string to another. Each string has a lock, and every
+ * function takes it. append holds that of the destination, but gets the length (a) and the
+ * characters (c) of the source in two calls, each of which locks by itself.
  *
- * If another thread empties the source (b) in between, append asks for characters that
- * are not there any more. No data race. The assertion in string_copy() fails, where
+ * If another thread empties the source (b) in between, append asks for characters that no
+ * longer exist. No data race. The assertion in string_copy() fails, where
  * the original throws an exception.
  *
- * The repaired twin holds the source's lock as well, for both.
+ * The repaired twin holds the source's lock over both calls.
  */
 #include <assert.h>
 #include <pthread.h>

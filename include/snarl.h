@@ -1,15 +1,14 @@
 /*
- * Annotations for programs built with snarl-cc or snarl-c++; nothing at all
- * when built without. Any C from C89 on, any C++ from C++98 on.
+ * Annotations for programs built with snarl-cc or snarl-c++. With other compilers
+ * they expand to nothing. For C89 and later, C++98 and later.
  *
- *   SNARL_BLOCK_BEGIN(name)    what this thread does from here …
- *   SNARL_BLOCK_END()          … to here is meant to be atomic. They nest.
- *                              `name` is a string literal.
- *   SNARL_HAPPENS_BEFORE(p)    all this thread did so far comes before all that
- *   SNARL_HAPPENS_AFTER(p)     a thread does after this, on the same p: for
- *                              synchronisation that snarl cannot see
- *   SNARL_IGNORE_BEGIN()       accesses of this thread in between are nobody's
- *   SNARL_IGNORE_END()         business. They nest.
+ *   SNARL_BLOCK_BEGIN(name)    mark a block of this thread that is meant to be
+ *   SNARL_BLOCK_END()          atomic. Blocks nest; `name` is a string literal.
+ *   SNARL_HAPPENS_BEFORE(p)    declare synchronisation that snarl cannot see: all
+ *   SNARL_HAPPENS_AFTER(p)     events before HAPPENS_BEFORE(p) happen before all
+ *                              events after a later HAPPENS_AFTER(p), same p
+ *   SNARL_IGNORE_BEGIN()       make analyses ignore the accesses of this thread
+ *   SNARL_IGNORE_END()         in between; pairs nest
  *   SNARL_BENIGN_RACE(p)       races on the object *p are intended
  */
 #ifndef SNARL_H
@@ -45,7 +44,7 @@ void __snarl_benign_race(const volatile void *p, size_t size);
 
 #else
 
-/* The arguments are not evaluated: a program must not need them to be. */
+/* The arguments are not evaluated: they must not have side effects that the program needs. */
 #define SNARL_BLOCK_BEGIN(name) ((void)0)
 #define SNARL_BLOCK_END() ((void)0)
 #define SNARL_HAPPENS_BEFORE(p) ((void)0)

@@ -1,5 +1,5 @@
 /*
- * The command table and dispatch, nothing else.
+ * The table of commands, the help text, and dispatch to a command.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -52,9 +52,9 @@ static void print_help(FILE *out)
 	      "  snarl hunt -- ./bank\n"
 	      "  snarl replay snarl-out/bugs/B001\n"
 	      "\n"
-	      "snarl help COMMAND and man snarl-COMMAND describe a command, snarl help options the\n"
-	      "options of SNARL_OPTIONS. Exit codes: 0 no bug, 1 bug proved, 2 usage error, 3 snarl\n"
-	      "or the program could not run, 4 replay diverged, 77 not supported here.\n",
+	      "snarl help COMMAND and man snarl-COMMAND describe a command, snarl help options the keys of\n"
+	      "SNARL_OPTIONS. Exit codes: 0 no bug, 1 bug proved, 2 wrong usage, 3 snarl or the program\n"
+	      "could not run, 4 replay diverged, 77 not supported on this machine.\n",
 	      out);
 }
 
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 	cmd = find_command(argv[1]);
 	if (!cmd)
 		return unknown(argv[1]);
-	/* Beyond ulimit -f, writing is to fail, and to be told. */
+	/* A write beyond `ulimit -f` returns EFBIG, which is reported, instead of killing snarl. */
 	signal(SIGXFSZ, SIG_IGN);
 	return cmd->run(argc - 1, argv + 1);
 }

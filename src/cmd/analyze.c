@@ -1,5 +1,6 @@
 /*
- * snarl analyze: candidates of a trace, without a run to prove them.
+ * snarl analyze: prints the candidates that the analyses (analyze/) predict from a trace, as text
+ * or JSON.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,21 +18,20 @@
 #include "cmd/cmd.h"
 #include "trace/read/kinds.h"
 
-#define STACK_SHOWN 16
-#define FRAMES 16
+#define STACK_SHOWN 16	/* callers shown for an event */
+#define FRAMES 16	/* inlined functions at a pc, at most */
 
 static const char usage_head[] =
 	"usage: snarl analyze [options] TRACE\n"
 	"\n"
-	"Shows what may go wrong in other runs of the program, judged by this one: pairs\n"
-	"and groups of events, and the order in which they would do harm. These are\n"
-	"candidates; snarl hunt runs the program to prove them.\n"
+	"Predicts from one run what may go wrong in others: groups of events, and the order in which\n"
+	"they would do harm. These are candidates; snarl hunt makes runs to prove them.\n"
 	"\n"
-	"  -a, --analysis NAME  only this one; may be given several times\n"
-	"  -n, --limit N        show N candidates at most\n"
-	"  --suppressions FILE  what is not to be told, as for ThreadSanitizer\n"
-	"  --json               one JSON object\n"
-	"  --no-symbols         do not look into the program's files for names\n"
+	"  -a, --analysis NAME  run only this analysis; may be given several times\n"
+	"  -n, --limit N        number of candidates to show\n"
+	"  --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n"
+	"  --json               print one JSON object\n"
+	"  --no-symbols         do not read names from the program's files\n"
 	"\n"
 	"Analyses:\n";
 
@@ -41,11 +41,11 @@ static const char usage_tail[] =
 	"  snarl analyze --json trace.snarl | jq '.candidates[] | .variable'\n";
 
 struct options {
-	const struct analysis *asked[ANALYSIS_COUNT + 1];
-	size_t asked_count;
-	uint64_t limit;
+	const struct analysis *chosen[ANALYSIS_COUNT + 1];	/* by --analysis, ended by NULL */
+	size_t chosen_count;		/* 0: run all */
+	uint64_t limit;			/* candidates to show */
 	bool json, no_symbols;
-	struct suppressions *suppress;
+	struct suppressions *suppress;	/* NULL: none */
 };
 
 struct show {
@@ -54,8 +54,8 @@ struct show {
 	struct analysis_stats stats;
 	struct findings *found;
 	struct names *names;
-	size_t shown;		/* of the candidates */
-	size_t suppressed;	/* … besides */
+	size_t shown;		/* number of candidates to print */
+	size_t suppressed;	/* number of candidates that were removed as suppressed */
 	struct buf out;
 };
 
@@ -65,8 +65,8 @@ struct show_filter {
 };
 
 static const char *const prune_names[PRUNE_REASONS] = {
-	[PRUNE_HB] = "in a fixed order", [PRUNE_LOCK] = "with a lock in common",
-	[PRUNE_HISTORY] = "by acquisition histories", [PRUNE_READS_FROM] = "by what they read",
+	[PRUNE_HB] = "in a fixed order", [PRUNE_LOCK] = "by a common lock",
+	[PRUNE_HISTORY] = "by acquisition histories", [PRUNE_READS_FROM] = "by the values read",
 	[PRUNE_SAME] = "like others",
 };
 
@@ -125,7 +125,7 @@ static void text_candidate(struct show *s, size_t number)
 	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, candidate_class_name(c->class),
 		 pattern_row(c->pattern)->name, c->events ? names_object(s->names, &c->event[0]) : "?");
 	if (c->count > 1)
-		buf_addf(&s->out, ", met %llu times", (unsigned long long)c->count);
+		buf_addf(&s->out, ", found %llu times", (unsigned long long)c->count);
 	buf_add_char(&s->out, '\n');
 	for (uint8_t i = 0; i < c->events; i++)
 		text_event(s, c, i);
@@ -151,7 +151,7 @@ static size_t doubtful_count(const struct show *s)
 static void text_summary(struct show *s)
 {
 	size_t count = findings_count(s->found);
-	const char *separator = "; passed over: ";
+	const char *separator = "; pruned: ";
 
 	buf_addf(&s->out, "%zu candidate%s in %llu events of %llu thread%s", count,
 		 count == 1 ? "" : "s", (unsigned long long)s->stats.events,
@@ -283,7 +283,7 @@ static bool is_suppressed(void *ctx, const struct candidate *c)
 	return suppress_candidate(f->suppress, f->show->names, &f->show->ctx, c) != SUPPRESS_NOTHING;
 }
 
-/* What is suppressed has to be named first. */
+/* Removes suppressed candidates. Suppressions match names, so all candidates are named first. */
 static void suppress(struct show *s, const struct suppressions *suppress)
 {
 	struct show_filter filter = { s, suppress };
@@ -301,7 +301,7 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	s->reader = reader_open(path, &err);
 	if (!s->reader)
 		return cmd_fail(&cmd_analyze, "%s", err.text);
-	damaged = analysis_run(s->reader, o->asked_count ? o->asked : NULL, &s->ctx, s->found,
+	damaged = analysis_run(s->reader, o->chosen_count ? o->chosen : NULL, &s->ctx, s->found,
 			       &s->stats, &err) < 0;
 	s->names = names_new(s->reader, &s->ctx, !o->no_symbols, NULL);
 	if (o->suppress)
@@ -309,7 +309,8 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	s->shown = findings_count(s->found);
 	if (s->shown > o->limit)
 		s->shown = (size_t)o->limit;
-	names_learn(s->names, s->found, s->shown, &later);	/* damage was told above */
+	/* analysis_run() has reported damage already. */
+	names_learn(s->names, s->found, s->shown, &later);
 	if (o->json) {
 		show_json(s, path);
 	} else {
@@ -337,16 +338,17 @@ static int help(void)
 	return cmd_flush(&cmd_analyze, CMD_OK);
 }
 
-static int ask_for(struct options *o, const char *name)
+/* --analysis NAME */
+static int choose_analysis(struct options *o, const char *name)
 {
 	const struct analysis *a = analysis_find(name);
 	const char *names[ANALYSIS_COUNT], *nearest;
 
 	if (a) {
-		for (size_t i = 0; i < o->asked_count; i++)
-			if (o->asked[i] == a)
+		for (size_t i = 0; i < o->chosen_count; i++)
+			if (o->chosen[i] == a)
 				return CMD_OK;
-		o->asked[o->asked_count++] = a;
+		o->chosen[o->chosen_count++] = a;
 		return CMD_OK;
 	}
 	for (size_t i = 0; i < ANALYSIS_COUNT; i++)
@@ -380,14 +382,14 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
 
 	while (code == CMD_OK && (c = getopt_long(argc, argv, ":a:n:h", long_options, NULL)) != -1)
 		switch (c) {
-		case 'a': code = ask_for(o, optarg); break;
+		case 'a': code = choose_analysis(o, optarg); break;
 		case 'n': code = set_limit(o, optarg); break;
 		case OPT_JSON: o->json = true; break;
 		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
@@ -398,7 +400,7 @@ static int parse(struct options *o, int argc, char **argv)
 	if (code != CMD_OK)
 		return code;
 	if (optind == argc)
-		return cmd_usage(&cmd_analyze, "which trace?");
+		return cmd_usage(&cmd_analyze, "missing TRACE; usage: snarl analyze [options] TRACE");
 	if (optind + 1 < argc)
 		return cmd_usage(&cmd_analyze, "one trace at a time, not also '%s'", argv[optind + 1]);
 	return -1;
@@ -430,6 +432,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_analyze = {
 	.name = "analyze",
-	.summary = "candidates for bugs, predicted from a trace",
+	.summary = "predict candidates for bugs from a trace",
 	.run = run,
 };

@@ -1,33 +1,35 @@
 /*
- * snarl cc, snarl c++: the compiler wrapper under the one roof of `snarl`.
+ * snarl cc and snarl c++: run the compiler wrapper (wrap/) as commands of snarl.
  */
 #include <signal.h>
 
 #include "cmd/cmd.h"
 #include "wrap/args/rewrite.h"
 
-/* --help is the compiler's. */
+/* Only `snarl help cc` prints this; --help is passed to the compiler. */
 #define HELP(name, file) \
 	"usage: snarl " name " [compiler options] " file "   (the same as snarl-" name ")\n" \
 	"\n" \
-	"Compiles and links with gcc or clang so that snarl can watch the program. All options\n" \
-	"of the compiler work, and\n" \
+	"Compiles and links with gcc or clang, and instruments the program for snarl. Takes all options\n" \
+	"of the compiler, and\n" \
 	"\n" \
-	"      --production     functions plain and instrumented, switched when needed (snarl-production(7))\n" \
-	"      --no-inline      plain calls instead of inlined checks (--snarl-no-inline, too)\n" \
-	"      --no-loops       hooks in all loops (--snarl-no-loops, too)\n" \
+	"      --production     compile each function plain and instrumented, to be switched at run\n" \
+	"                       time: snarl-production(7)\n" \
+	"      --no-inline      call a hook at each access instead of inlining its check (also\n" \
+	"                       --snarl-no-inline)\n" \
+	"      --no-loops       keep the hooks in all loops, also in simple ones (also --snarl-no-loops)\n" \
 	"      --snarl-no-instrument  compile these files without instrumentation\n" \
 	"      --snarl-print    print the command instead of running it\n" \
 	"\n" \
-	"Environment: SNARL_CC and SNARL_CXX name the compiler, SNARL_INLINE=0 is --no-inline,\n" \
+	"Environment: SNARL_CC and SNARL_CXX name the compiler, SNARL_INLINE=0 means --no-inline,\n" \
 	"SNARL_REAL_AS names the assembler, SNARL_HOME the folder where snarl is installed.\n" \
 	"\n" \
-	"Exit: that of the compiler; 2 options that snarl cannot do with, 3 no compiler found.\n" \
+	"Exit: that of the compiler; 2 options that exclude instrumentation, 3 no compiler found.\n" \
 	"\n" \
 	"  snarl " name " -O1 -pthread " file " -o bank\n" \
 	"  CC=snarl-cc CXX=snarl-c++ ./configure && make\n"
 
-/* This process becomes the compiler, which is to see what any other would. */
+/* Becomes the compiler, which must not inherit the ignored SIGXFSZ of main(). */
 static int run(int argc, char **argv, bool cxx)
 {
 	signal(SIGXFSZ, SIG_DFL);

@@ -1,3 +1,7 @@
+/*
+ * snarl check: options and the check of traces, against the database of snarl learn or, with
+ * --postmortem, against traces of passing runs. A program is checked in check_online.c.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,33 +19,30 @@ static const char usage[] =
 	"       snarl check [options] --trace TRACE…\n"
 	"       snarl check [options] --postmortem PASSING… -- FAILING…\n"
 	"\n"
-	"Tells what a run did that passing runs never did: accesses that always stayed together\n"
-	"and were broken apart by another thread. What passing runs do is known from snarl learn,\n"
-	"or with --postmortem from the traces of such runs.\n"
+	"Reports violated invariants: two accesses of a thread that no other thread came between in\n"
+	"passing runs, and now one did. The invariants come from snarl learn, or with --postmortem from\n"
+	"traces of passing runs. PROGRAM, built with snarl-cc, runs in parallel and is never delayed.\n"
 	"\n"
-	"A program (built with snarl-cc) runs in all its threads, and is never held up; the rules\n"
-	"are those of snarl learn.\n"
-	"\n"
-	"      --trace          look at the traces that follow, of snarl record or of a bug\n"
-	"      --postmortem     compare traces of passing and failing runs: most telling first\n"
-	"      --pset           finer: tell of dependencies between threads, too, that no passing run had\n"
-	"      --threshold T    an invariant may be broken in T passing runs (default 0)\n"
-	"      --granularity N  bytes of memory that count as one: 1, 2, 4 … 64 (default 8)\n"
-	"      --db FILE        the database (default: learn.db in the folder of --out)\n"
-	"      --program NAME   of several in the database, this one\n"
-	"      --rules FILE     for a program: what was learnt (default: rules.bin in the folder\n"
+	"      --trace          check the given traces, of snarl record or of a bug\n"
+	"      --postmortem     compare traces of passing and failing runs; likely causes come first\n"
+	"      --pset           also report dependencies between threads that no passing run had\n"
+	"      --threshold T    passing runs that may violate an invariant and not refute it (default 0)\n"
+	"      --granularity N  bytes that count as one location: 1, 2, 4 … 64 (default 8)\n"
+	"      --db FILE        database of snarl learn (default: learn.db in the folder of --out)\n"
+	"      --program NAME   program to use, if the database has several\n"
+	"      --rules FILE     with PROGRAM: rules of snarl learn (default: rules.bin in the folder\n"
 	"                       of --out)\n"
-	"      --all            for a program: watch every place that is known, also where passing runs\n"
-	"                       show that no other thread can come in between; slower\n"
-	"      --noise N        for a program: naps at N of a thousand accesses, so that more happens\n"
-	"      --seed N         of the noise\n"
-	"  -n, --limit N        show N at most\n"
+	"      --all            with PROGRAM: watch all known places, also where passing runs show\n"
+	"                       that no other thread can come between; slower\n"
+	"      --noise N        with PROGRAM: sleep at N of 1000 accesses, to provoke violations\n"
+	"      --seed N         with PROGRAM: seed of --noise\n"
+	"  -n, --limit N        number of violations to show\n"
 	"  -o, --out DIR        folder of results (default: snarl-out)\n"
 	"  -q, --quiet          no summary\n"
-	"      --json           as JSON on stdout\n"
+	"      --json           print JSON on stdout\n"
 	"\n"
-	"Exit: 0 nothing, 1 there is something (a candidate for a bug: snarl hunt proves), 3 a file\n"
-	"could not be read or the program not be run.\n"
+	"Exit: 0 no violation, 1 a violation (a candidate: snarl hunt can prove it), 3 a file could not\n"
+	"be read or the program not be run.\n"
 	"\n"
 	"  snarl check -- ./bank\n"
 	"  snarl check --trace snarl-out/bugs/B001/trace.snarl\n"
@@ -59,6 +60,7 @@ struct options {
 	int passing_count, failing_count;
 };
 
+/* --postmortem: learns from the passing traces into a database in memory. */
 static int learn_passing(const struct options *o, struct store *store, struct err *err)
 {
 	struct learner l;
@@ -74,10 +76,11 @@ static int learn_passing(const struct options *o, struct store *store, struct er
 }
 
 /*
- * With finer rules, and after a death, also what is only unusual. If nothing else is to be
- * told, what happened behind a place that passing runs know and never got beyond.
+ * Whether an item is reported. --pset and --postmortem also report orders that violate no invariant
+ * but that no passing run had. If no invariant was violated, accesses that no passing run reached
+ * are reported if passing runs reached the first of them.
  */
-static bool is_told(const struct options *o, const struct detect *d, const struct detect_item *item)
+static bool is_reported(const struct options *o, const struct detect *d, const struct detect_item *item)
 {
 	switch (item->rank) {
 	case DETECT_BROKEN: return true;
@@ -89,15 +92,17 @@ static bool is_told(const struct options *o, const struct detect *d, const struc
 	}
 }
 
-/* Those that are told to the front, in their order; how many. */
-static size_t telling(const struct options *o, struct detect *d)
+/*
+ * Moves the items to be reported to the front without changing their order; returns their number.
+ */
+static size_t select_reported(const struct options *o, struct detect *d)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < d->count; i++) {
 		struct detect_item item = d->items[i];
 
-		if (!is_told(o, d, &item))
+		if (!is_reported(o, d, &item))
 			continue;
 		memmove(d->items + count + 1, d->items + count, (i - count) * sizeof(item));
 		d->items[count++] = item;
@@ -105,7 +110,8 @@ static size_t telling(const struct options *o, struct detect *d)
 	return count;
 }
 
-static int look(const struct options *o, struct store *store, struct err *err)
+/* Checks the traces and prints the result; returns the exit code. */
+static int check_traces(const struct options *o, struct store *store, struct err *err)
 {
 	struct detect d;
 	struct buf out = { 0 };
@@ -119,7 +125,7 @@ static int look(const struct options *o, struct store *store, struct err *err)
 	if (result == 0)
 		result = detect_finish(&d, o->threshold, err);
 	if (result == 0) {
-		count = telling(o, &d);
+		count = select_reported(o, &d);
 		if (o->json)
 			check_json(&d, count, o->limit, &out);
 		else
@@ -133,7 +139,8 @@ static int look(const struct options *o, struct store *store, struct err *err)
 	return result < 0 ? cmd_fail(&cmd_check, "%s", err->text) : count ? CMD_BUG : CMD_OK;
 }
 
-static int act(const struct options *o)
+/* Opens the database and checks the traces against it; returns the exit code. */
+static int check_stored(const struct options *o)
 {
 	char *own = xasprintf("%s/%s", o->out, STORE_FILE);
 	bool postmortem = o->form == FORM_POSTMORTEM;
@@ -144,7 +151,7 @@ static int act(const struct options *o)
 	if (!store || (postmortem && learn_passing(o, store, &err) < 0))
 		code = cmd_fail(&cmd_check, "%s", err.text);
 	else
-		code = look(o, store, &err);
+		code = check_traces(o, store, &err);
 	store_close(store);
 	free(own);
 	return cmd_flush(&cmd_check, code);
@@ -173,17 +180,18 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Takes the arguments after the options. Returns -1 to continue, or an exit code. */
 static int take_operands(struct options *o, int argc, char **argv)
 {
 	int split = optind;
 
 	if (o->form == FORM_NONE) {
 		o->online.program = argv + optind;
-		return optind < argc ? -1 : cmd_usage(&cmd_check, "which program? Or --trace, --postmortem");
+		return optind < argc ? -1 : cmd_usage(&cmd_check, "missing PROGRAM (or --trace, --postmortem); usage: "
+							    "snarl check [options] [--] PROGRAM [ARGUMENT…]");
 	}
 	if (o->online.all || o->online.noise || o->online.seed || o->online.rules)
-		return cmd_usage(&cmd_check, "--all, --noise, --seed and --rules are for a program, not for traces");
+		return cmd_usage(&cmd_check, "--all, --noise, --seed and --rules need a PROGRAM, not traces");
 	o->failing = argv + optind;
 	o->failing_count = argc - optind;
 	if (o->form == FORM_POSTMORTEM) {
@@ -194,15 +202,16 @@ static int take_operands(struct options *o, int argc, char **argv)
 		o->failing = argv + split + 1;
 		o->failing_count = argc - split - 1;
 		if (!o->passing_count || o->failing_count <= 0)
-			return cmd_usage(&cmd_check, "--postmortem: traces of passing runs, --, and of failing ones");
+			return cmd_usage(&cmd_check, "missing traces; usage: snarl check [options] --postmortem "
+					 "PASSING… -- FAILING…");
 	} else if (o->failing_count > 0 && strcmp(o->failing[0], "--") == 0) {
 		o->failing++;
 		o->failing_count--;
 	}
-	return o->failing_count > 0 ? -1 : cmd_usage(&cmd_check, "--trace: which?");
+	return o->failing_count > 0 ? -1 : cmd_usage(&cmd_check, "missing TRACE; usage: snarl check [options] --trace TRACE…");
 }
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -216,7 +225,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_THRESHOLD:
 			code = numbers_count(&cmd_check, "--threshold", optarg, 0, 1u << 30, &o->threshold);
 			break;
-		case OPT_GRANULARITY: code = learn_granularity(&cmd_check, optarg, &o->granularity); break;
+		case OPT_GRANULARITY: code = learn_parse_granularity(&cmd_check, optarg, &o->granularity); break;
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_RULES: o->online.rules = optarg; break;
@@ -240,7 +249,7 @@ static int run(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.form != FORM_NONE)
-		return act(&o);
+		return check_stored(&o);
 	o.online.out = o.out;
 	o.online.granularity = o.granularity;
 	o.online.limit = o.limit;
@@ -251,6 +260,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_check = {
 	.name = "check",
-	.summary = "what a run did that passing runs never did",
+	.summary = "report violations of learnt rules in a run",
 	.run = run,
 };

@@ -1,3 +1,7 @@
+/*
+ * snarl check-fix: tries the known failing interleavings in a new build (explore/fix), then hunts
+ * for failures of other orders of the same accesses. check_fix_report.c prints the result.
+ */
 #include "cmd/check_fix_internal.h"
 
 #include <errno.h>
@@ -15,21 +19,21 @@
 static const char usage[] =
 	"usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]]\n"
 	"\n"
-	"Was a bug fixed? Asks the program, built anew with snarl-cc, for every interleaving\n"
-	"that is known to make it fail: it is no longer possible, possible but harmless, or\n"
-	"still fails. Then looks for others that are about the same variables. BUG is a folder\n"
-	"that snarl hunt or snarl test made (snarl-out/bugs/B001), a schedule file, or\n"
-	"snarl-out for all bugs of its results.json. Without PROGRAM it is that of the first\n"
-	"bug, with its arguments, folder and input.\n"
+	"Checks whether a bug is fixed. Tries every interleaving known to make the program fail in a\n"
+	"new build of it (by snarl-cc), and reports each as no longer possible, harmless, or still\n"
+	"failing. Then tries other orders of accesses to the same variables. BUG is a folder that\n"
+	"snarl hunt or snarl test saved (snarl-out/bugs/B001), a schedule file, or snarl-out for all\n"
+	"bugs of its results.json. The default PROGRAM is that of the first bug, with its arguments,\n"
+	"folder and input.\n"
 	"\n"
-	"      --runs N         how many in all (default 1000; with --time: no limit)\n"
-	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
-	"      --profiles N     runs to watch and find the events of the bugs in (default 4)\n"
+	"      --runs N         total number of runs (default 1000; with --time: no limit)\n"
+	"      --time T         time limit of the check: 90, 1.5s, 10m, 2h\n"
+	"      --profiles N     recorded runs in which to find the events of the bugs (default 4)\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
 	"\n"
-	"Exit: 0 nothing fails (what was not reached is told), 1 a failure was proved: it is not\n"
-	"fixed, or not completely; 3 the program could not be run.\n"
+	"Exit: 0 no run failed (fixed, or undecided: see the summary), 1 a failure was proved (not\n"
+	"fixed, or not completely), 3 the program could not be run.\n"
 	"\n"
 	"  snarl check-fix snarl-out/bugs/B001\n"
 	"  snarl check-fix snarl-out -- ./bank_fixed 100\n";
@@ -37,20 +41,21 @@ static const char usage[] =
 struct options {
 	struct explore_options explore;
 	uint64_t profiles;
-	bool oracle;		/* an option says what a failure is */
+	bool oracle;		/* an option defines failures; else the schedules of the bugs do */
 	char **bugs;
 	int bug_count;
 };
 
-static bool is_about_them(void *ctx, const struct lead *lead)
+/* hunt_config.wanted: whether a candidate concerns the accesses of a known bug. */
+static bool concerns_known(void *ctx, const struct lead *lead)
 {
 	const struct check_fix *cf = ctx;
 
 	return checkfix_concerns(cf->known.at, cf->known.count, lead);
 }
 
-/* Is it what one of the known ones ends in? */
-static bool is_like_them(const struct check_fix *cf, const char *failure)
+/* Whether a known interleaving ends in this kind of failure. */
+static bool fails_like_known(const struct check_fix *cf, const char *failure)
 {
 	for (size_t i = 0; i < cf->known.count; i++)
 		if (cf->known.at[i].schedule.failure && strcmp(cf->known.at[i].schedule.failure, failure) == 0)
@@ -58,21 +63,26 @@ static bool is_like_them(const struct check_fix *cf, const char *failure)
 	return false;
 }
 
-/* Beside the known ones: the fix is not complete, or something else is wrong. */
+/*
+ * Classifies the last proved failure, which no known interleaving predicted: the fix is incomplete,
+ * or the program has another bug.
+ */
 static void note_failure(struct check_fix *cf)
 {
 	const struct bug *b = cf->print.session.judge.results.items[cf->print.session.judge.results.count - 1].bug;
 	const struct lead *cause = bug_cause(b);
 
-	if (is_like_them(cf, b->failure->schedule.failure) ||
+	if (fails_like_known(cf, b->failure->schedule.failure) ||
 	    (cause && checkfix_concerns(cf->known.at, cf->known.count, cause)))
-		cf->near = true;
+		cf->related_failure = true;
 	else
-		cf->other = true;
+		cf->other_failure = true;
 }
 
-/* Proves, saves and tells it; its number among the results, or -1. */
-static int tell(struct check_fix *cf, struct search_failure *f)
+/*
+ * Proves, saves and prints a failure. Returns its index in the results, or -1 if it was not proved.
+ */
+static int judge_failure(struct check_fix *cf, struct search_failure *f)
 {
 	const struct results *r = &cf->print.session.judge.results;
 	size_t proved = r->proved;
@@ -81,16 +91,20 @@ static int tell(struct check_fix *cf, struct search_failure *f)
 	return r->proved > proved ? (int)r->count - 1 : -1;
 }
 
+/* checkfix_config.prove: judges a failure of a known interleaving. */
 static int prove_known(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
 
 	map_put(&cf->identities, oracle_identity(&f->result, &cf->print.session.places), NULL);
-	return tell(cf, f);
+	return judge_failure(cf, f);
 }
 
-/* In the hunt around them. */
-static enum search_answer found_near(void *ctx, struct search_failure *f)
+/*
+ * Judges a failure that no known interleaving predicted, unless one with the same identity was
+ * judged.
+ */
+static enum search_answer found_unmatched(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
 	bool added;
@@ -100,26 +114,31 @@ static enum search_answer found_near(void *ctx, struct search_failure *f)
 		search_failure_free(f);
 		return SEARCH_MORE;
 	}
-	if (tell(cf, f) < 0)
+	if (judge_failure(cf, f) < 0)
 		return cf->print.session.failed_to_save ? SEARCH_ENOUGH : SEARCH_MORE;
 	note_failure(cf);
 	return cf->keep_going ? SEARCH_MORE : SEARCH_ENOUGH;
 }
 
-static void keep_other(void *ctx, struct search_failure *f)
+/* checkfix_config.kept: keeps a failure for judge_unmatched(). */
+static void keep_unmatched(void *ctx, struct search_failure *f)
 {
 	struct check_fix *cf = ctx;
 
-	cf->others = xgrow(cf->others, cf->other_count, &cf->other_capacity, sizeof(struct search_failure *));
-	cf->others[cf->other_count++] = f;
+	cf->unmatched = xgrow(cf->unmatched, cf->unmatched_count, &cf->unmatched_capacity,
+			      sizeof(struct search_failure *));
+	cf->unmatched[cf->unmatched_count++] = f;
 }
 
-/* By then one that tells why may have been found. */
-static void tell_others(struct check_fix *cf)
+/*
+ * Judges the kept failures last: by then the hunt may have judged one with the same identity and a
+ * cause.
+ */
+static void judge_unmatched(struct check_fix *cf)
 {
-	for (size_t i = 0; i < cf->other_count; i++)
-		found_near(cf, cf->others[i]);
-	free(cf->others);
+	for (size_t i = 0; i < cf->unmatched_count; i++)
+		found_unmatched(cf, cf->unmatched[i]);
+	free(cf->unmatched);
 }
 
 static void on_progress(void *ctx, const struct search_stats *stats)
@@ -127,12 +146,12 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	session_print_progress(&((struct check_fix *)ctx)->print, stats);
 }
 
-/* Other candidates about the same, and what is left of the budget. */
-static int look_around(struct check_fix *cf, const struct options *o, struct hunt **hunt, struct err *err)
+/* Hunts with the rest of the budget, and only for candidates that concern the known bugs. */
+static int hunt_related(struct check_fix *cf, const struct options *o, struct hunt **hunt, struct err *err)
 {
 	struct session *s = &cf->print.session;
-	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = is_about_them, .ctx = cf,
-				      .listener = { found_near, on_progress, cf } };
+	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = concerns_known, .ctx = cf,
+				      .listener = { found_unmatched, on_progress, cf } };
 	struct search_budget *budget = &config.search.budget;
 	struct search_stats stats = { 0 };
 	int result;
@@ -170,7 +189,7 @@ static void note_same_build(const struct check_fix *cf)
 
 	for (size_t i = 0; i < cf->known.count && !cf->print.o->quiet; i++)
 		if (cf->known.at[i].schedule.build_id && strcmp(cf->known.at[i].schedule.build_id, t->build_id) == 0) {
-			fprintf(stderr, "snarl: %s is the very build that %s was found in\n", t->program,
+			fprintf(stderr, "snarl: %s is the same build that %s was found in; rebuild it to check a fix\n", t->program,
 				cf->known.at[i].name);
 			return;
 		}
@@ -187,7 +206,7 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);
-	check_fix_tell(cf);
+	check_fix_print(cf);
 	if (check_fix_write(cf, &writing) < 0)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (result < 0)
@@ -198,7 +217,7 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 static int check(struct check_fix *cf, const struct options *o)
 {
 	struct checkfix_config config = { .profiles = (unsigned)o->profiles, .prove = prove_known,
-					  .kept = keep_other, .progress = on_progress, .ctx = cf };
+					  .kept = keep_unmatched, .progress = on_progress, .ctx = cf };
 	struct hunt *hunt = NULL;
 	struct err err = { "" };
 	int result;
@@ -208,8 +227,8 @@ static int check(struct check_fix *cf, const struct options *o)
 	session_search(&cf->print.session, &config.search);
 	result = checkfix_run(&config, cf->known.at, cf->known.count, &err);
 	if (result == 0 && !session_interrupted && !cf->print.session.failed_to_save)
-		result = look_around(cf, o, &hunt, &err);
-	tell_others(cf);
+		result = hunt_related(cf, o, &hunt, &err);
+	judge_unmatched(cf);
 	result = conclude(cf, result, &err);
 	results_free(&cf->print.session.judge.results);	/* failures refer to the hunt's leads */
 	if (hunt)
@@ -217,13 +236,13 @@ static int check(struct check_fix *cf, const struct options *o)
 	return result;
 }
 
-/* Without a program: the surroundings of the first bug. */
+/* Takes program, arguments and saved variables from the first bug. */
 static int take_program(struct options *o, const struct checkfix_known *k, struct err *err)
 {
 	const struct schedule *s = &k->schedule;
 
 	if (!s->program)
-		return err_set(err, "%s names no program; give one after --", k->path);
+		return err_set(err, "%s does not name its program: give one after --", k->path);
 	o->explore.program = xcalloc(s->arguments.count + 2, sizeof(char *));
 	o->explore.program[0] = s->program;
 	for (size_t i = 1; i < s->arguments.count; i++)
@@ -235,7 +254,7 @@ static int take_program(struct options *o, const struct checkfix_known *k, struc
 	return 0;
 }
 
-/* The input of the first bug, unless snarl has one of its own. */
+/* Takes stdin from the first bug, unless snarl itself was given an input on stdin. */
 static int take_input(struct session *s, const struct checkfix_known *k, struct err *err)
 {
 	const char *slash = strrchr(k->path, '/');
@@ -267,11 +286,14 @@ static int check_fix(struct options *o)
 		if (known_orders_load(&cf.known, o->bugs[i], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK && cf.known.count == 0)
-		code = cmd_fail(&cmd_check_fix, "%s has no bugs", o->bugs[0]);
+		code = cmd_fail(&cmd_check_fix, "%s contains no bugs to check", o->bugs[0]);
 	if (code == CMD_OK && !given && take_program(o, &cf.known.at[0], &err) < 0)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK) {
-		/* Each failure is the answer to an interleaving that was asked for. */
+		/*
+		 * `separate`: every failure is judged by itself, since each is the verdict of its
+		 * interleaving.
+		 */
 		code = session_print_open(&cf.print, &o->explore, true);
 		if (code == CMD_OK && take_input(&cf.print.session, &cf.known.at[0], &err) < 0)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
@@ -298,7 +320,10 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. Options may stand among the bugs; what follows "--" is the program's. */
+/*
+ * Returns -1 to continue, or an exit code. Options may stand between the bugs; words after "--" are
+ * the program and its arguments.
+ */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK, words = 1;
@@ -321,13 +346,14 @@ static int parse(struct options *o, int argc, char **argv)
 	if (code != CMD_OK)
 		return code;
 	if (optind == words)
-		return cmd_usage(&cmd_check_fix, "which bug?");
+		return cmd_usage(&cmd_check_fix, "missing BUG; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]]");
 	o->bugs = argv + optind;
 	o->bug_count = words - optind;
 	if (words < argc && words + 1 == argc)
-		return cmd_usage(&cmd_check_fix, "which program?");
+		return cmd_usage(&cmd_check_fix, "missing PROGRAM after --; usage: snarl check-fix [options] BUG… "
+						 "[-- PROGRAM [ARGUMENT…]]");
 	if (words == argc)
-		optind = argc - 1;	/* there is always a word for it: a bug */
+		optind = argc - 1;	/* explore_options_end() takes the last bug as PROGRAM */
 	else
 		optind = words + 1;
 	code = explore_options_end(&o->explore, argc, argv);
@@ -351,6 +377,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_check_fix = {
 	.name = "check-fix",
-	.summary = "ask a rebuilt program for the interleavings that made it fail",
+	.summary = "try known failing interleavings in a new build",
 	.run = run,
 };

@@ -1,3 +1,6 @@
+/*
+ * The report of snarl check-fix: verdicts on stderr, and check-fix.json.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +26,8 @@ static size_t count_of(const struct check_fix *cf, enum checkfix_verdict verdict
 	return count;
 }
 
-/* Those of which it is not known whether they are fixed. */
-static bool is_open(const struct checkfix_known *k)
+/* Whether the verdict leaves open whether the interleaving still fails. */
+static bool is_undecided(const struct checkfix_known *k)
 {
 	switch (k->verdict) {
 	case CHECKFIX_UNTRIED: case CHECKFIX_UNREACHED: case CHECKFIX_UNSEEN: case CHECKFIX_UNPROVED:
@@ -34,35 +37,37 @@ static bool is_open(const struct checkfix_known *k)
 	}
 }
 
-static size_t count_open(const struct check_fix *cf)
+static size_t count_undecided(const struct check_fix *cf)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < cf->known.count; i++)
-		count += is_open(&cf->known.at[i]);
+		count += is_undecided(&cf->known.at[i]);
 	return count;
 }
 
-/* Does the repair keep some of them from failing, though not all? */
-static bool is_half(const struct check_fix *cf)
+/* Whether the fix prevents some of the known interleavings from failing, but not all. */
+static bool is_partial_fix(const struct check_fix *cf)
 {
 	size_t fails = count_of(cf, CHECKFIX_FAILS);
 
-	return fails > 0 && fails + count_open(cf) < cf->known.count;
+	return fails > 0 && fails + count_undecided(cf) < cf->known.count;
 }
 
 const char *check_fix_verdict(const struct check_fix *cf)
 {
-	if (count_of(cf, CHECKFIX_FAILS) && !is_half(cf))
+	if (count_of(cf, CHECKFIX_FAILS) && !is_partial_fix(cf))
 		return "not-fixed";
-	if (is_half(cf) || count_of(cf, CHECKFIX_LEFT) || cf->near)
+	if (is_partial_fix(cf) || count_of(cf, CHECKFIX_LEFT) || cf->related_failure)
 		return "incomplete";
-	if (cf->other)
+	if (cf->other_failure)
 		return "other-failure";
-	return count_open(cf) ? "undecided" : "fixed";
+	return count_undecided(cf) ? "undecided" : "fixed";
 }
 
-/* Why it is not there, and what came of its like. */
+/*
+ * Appends why an event was not found in the new build, and the result of trying similar accesses.
+ */
 static void add_missing(const struct checkfix_known *k, struct buf *out)
 {
 	refit_missing(k->refit, out);
@@ -75,10 +80,10 @@ static void add_missing(const struct checkfix_known *k, struct buf *out)
 		buf_addf(out, "came in this order in %llu of %llu tries, and did no harm", ull(k->came),
 			 ull(k->tries));
 	else
-		buf_addf(out, "could not be had in this order in %llu tries", ull(k->tries));
+		buf_addf(out, "could not be brought into this order in %llu tries", ull(k->tries));
 }
 
-/* What else there is to say of one; may be nothing. */
+/* Appends the reason of a verdict, or nothing. */
 static void add_why(const struct checkfix_known *k, struct buf *out)
 {
 	const char *strategy = k->schedule.strategy;
@@ -87,18 +92,18 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 		return;
 	if (!k->refit) {
 		buf_add_text(out, k->schedule.goal_count ? "its goal is too long to follow" :
-							   "its cause is not known, so that it has no goal");
+							   "its cause is not known, so there is no order to try");
 	} else if (k->level == REFIT_MOVED) {
 		add_missing(k, out);
 	} else {
-		buf_addf(out, "came about in %llu of %llu tries%s%s", ull(k->came), ull(k->tries),
+		buf_addf(out, "the order came about in %llu of %llu tries%s%s", ull(k->came), ull(k->tries),
 			 k->level == REFIT_RENAMED ? ", by other threads" : "",
-			 k->refit->more ? "; not all places that it may be about were tried" : "");
+			 k->refit->more ? "; not all places that may correspond to it were tried" : "");
 	}
 	if (k->weak_tries)
 		buf_addf(out, "; %llu run%s by %s: %s", ull(k->weak_tries), plural(k->weak_tries),
 			 strategy && strcmp(strategy, "goal") != 0 ? strategy : "random",
-			 k->weak ? "one failed" : "none failed, which says less");
+			 k->weak ? "one failed" : "none failed, which is weaker evidence");
 }
 
 static const struct bug *bug_of(const struct check_fix *cf, const struct checkfix_known *k)
@@ -106,7 +111,7 @@ static const struct bug *bug_of(const struct check_fix *cf, const struct checkfi
 	return checkfix_is_failure(k->verdict) ? cf->print.session.judge.results.items[k->failure].bug : NULL;
 }
 
-static void tell_one(const struct check_fix *cf, const struct checkfix_known *k)
+static void print_known(const struct check_fix *cf, const struct checkfix_known *k)
 {
 	const struct bug *bug = bug_of(cf, k);
 	struct buf why = { 0 };
@@ -123,42 +128,42 @@ static void tell_one(const struct check_fix *cf, const struct checkfix_known *k)
 	buf_free(&why);
 }
 
-static void tell_verdict(const struct check_fix *cf)
+static void print_verdict(const struct check_fix *cf)
 {
 	const char *verdict = check_fix_verdict(cf);
-	size_t open = count_open(cf), fails = count_of(cf, CHECKFIX_FAILS);
+	size_t undecided = count_undecided(cf), fails = count_of(cf, CHECKFIX_FAILS);
 	const char *all = cf->known.count == 1 ? "interleaving" : "interleavings";
 
 	if (fails)
 		fprintf(stderr, "snarl: %s: %zu of %zu known %s still fail%s\n",
-			is_half(cf) ? "the fix is incomplete" : "not fixed", fails, cf->known.count, all,
+			is_partial_fix(cf) ? "the fix is incomplete" : "not fixed", fails, cf->known.count, all,
 			fails == 1 ? "s" : "");
 	else if (strcmp(verdict, "incomplete") == 0)
 		fprintf(stderr, "snarl: the fix is incomplete: no known interleaving fails as it did, but "
 			"another one of the same accesses does\n");
 	else if (strcmp(verdict, "other-failure") == 0)
 		fprintf(stderr, "snarl: no known interleaving fails, but the program fails in another way\n");
-	else if (open)
-		fprintf(stderr, "snarl: nothing fails, but of %zu of %zu known %s nothing is known for sure\n",
-			open, cf->known.count, all);
+	else if (undecided)
+		fprintf(stderr, "snarl: undecided: no run failed, but %zu of %zu known %s could not be checked\n",
+			undecided, cf->known.count, all);
 	else
 		fprintf(stderr, "snarl: fixed: %zu known %s, none fails: %zu no longer possible, %zu harmless, "
 			"%zu no longer there\n", cf->known.count, all, count_of(cf, CHECKFIX_IMPOSSIBLE),
 			count_of(cf, CHECKFIX_HARMLESS), count_of(cf, CHECKFIX_GONE));
 }
 
-void check_fix_tell(const struct check_fix *cf)
+void check_fix_print(const struct check_fix *cf)
 {
 	const struct session *s = &cf->print.session;
 
 	if (cf->print.o->quiet)
 		return;
 	for (size_t i = 0; i < cf->known.count; i++)
-		tell_one(cf, &cf->known.at[i]);
-	tell_verdict(cf);
+		print_known(cf, &cf->known.at[i]);
+	print_verdict(cf);
 	fprintf(stderr, "snarl: %llu run%s in %.1f s", ull(s->stats.runs), plural(s->stats.runs), s->stats.seconds);
 	if (s->hunt)
-		fprintf(stderr, ", %llu candidate%s around it: %llu tried, %llu proved", ull(s->hunt->leads),
+		fprintf(stderr, ", %llu related candidate%s: %llu tried, %llu proved", ull(s->hunt->leads),
 			plural(s->hunt->leads), ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
 	fprintf(stderr, "%s\n", session_interrupted ? ", interrupted" : "");
 }

@@ -1,5 +1,5 @@
 /*
- * The parts of snarl check.
+ * What the files of snarl check share.
  */
 #ifndef CMD_CHECK_INTERNAL_H
 #define CMD_CHECK_INTERNAL_H
@@ -9,21 +9,25 @@
 #include "base/buf.h"
 #include "learn/detect.h"
 
-/* How it shows what it found in traces: the first `count` of the sorted items, `limit` at most. */
+/*
+ * check_show.c: print violations found in traces. The first `count` items are to be reported, and
+ * at most `limit` of them are shown.
+ */
 void check_text(const struct detect *d, size_t count, uint64_t limit, struct buf *out);
 void check_json(const struct detect *d, size_t count, uint64_t limit, struct buf *out);
 void check_summary(const struct detect *d, size_t count, FILE *out);
 
-/* check_online.c: while a program runs. */
+/* check_online.c: checks a program while it runs. */
 struct check_online {
-	const char *rules;	/* NULL: rules.bin in `out` */
-	const char *out;
+	const char *rules;	/* file; NULL: rules.bin in `out` */
+	const char *out;	/* folder of results */
 	uint64_t noise, seed, granularity, limit;
-	bool all;		/* every place that is known, not only those that matter */
+	bool all;		/* also watch places where no violation is possible */
 	bool quiet, json;
 	char **program;
 };
 
-int check_online(const struct check_online *o);	/* the exit code */
+/* Returns the exit code. */
+int check_online(const struct check_online *o);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * AVIO's invariants while the program runs.
+ * snarl check PROGRAM: checks the invariants of AVIO (Lu et al., ASPLOS 2006) in a parallel run.
+ * The runtime's monitor writes violations to a log; this file prints them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,14 @@
 #include "cmd/monitored_run.h"
 #include "learn/compile.h"
 
-static void tell_access(struct watch_session *w, const char *what, uint32_t site, struct buf *out)
+/* Appends `what` and the site of an access. */
+static void add_access(struct monitored_run *m, const char *what, uint32_t site, struct buf *out)
 {
 	buf_add_text(out, what);
-	watch_place(w, site, "?", out);
+	monitored_describe_site(m, site, "?", out);
 }
 
-/* Of a number with so many bytes. */
+/* The value of a record, sign-extended from its size. */
 static long long signed_value(const struct watchlog_record *r)
 {
 	unsigned spare = 64 - 8 * r->value_size;
@@ -25,19 +27,19 @@ static long long signed_value(const struct watchlog_record *r)
 	return (long long)(r->value << spare) >> spare;
 }
 
-static void print_text(struct watch_session *w, const struct check_online *o)
+static void print_text(struct monitored_run *m, const struct check_online *o)
 {
-	for (size_t i = 0; i < w->count && i < o->limit; i++) {
-		const struct watchlog_record *r = &w->records[i];
-		const char *name = watch_kind_name(r->kind);
+	for (size_t i = 0; i < m->count && i < o->limit; i++) {
+		const struct watchlog_record *r = &m->records[i];
+		const char *name = monitored_kind_name(r->kind);
 		struct buf out = { 0 }, variable = { 0 };
 
-		watch_variable(w, r, &variable);
+		monitored_variable(m, r, &variable);
 		buf_addf(&out, "violation %s%s%s, %llu time%s\n", name, variable.size ? " of " : "",
 			 variable.size ? buf_string(&variable) : "", (unsigned long long)r->count, plural(r->count));
-		tell_access(w, name[0] == 'R' ? "  first   reads   " : "  first   writes  ", r->site[0], &out);
-		tell_access(w, name[1] == 'R' ? "\n  another reads   " : "\n  another writes  ", r->site[1], &out);
-		tell_access(w, name[2] == 'R' ? "\n  then    reads   " : "\n  then    writes  ", r->site[2], &out);
+		add_access(m, name[0] == 'R' ? "  first   reads   " : "  first   writes  ", r->site[0], &out);
+		add_access(m, name[1] == 'R' ? "\n  another reads   " : "\n  another writes  ", r->site[1], &out);
+		add_access(m, name[2] == 'R' ? "\n  then    reads   " : "\n  then    writes  ", r->site[2], &out);
 		if (r->value_size && r->value_size <= sizeof(r->value))
 			buf_addf(&out, ", %s %lld", name[2] == 'R' ? "value" : "over", signed_value(r));
 		buf_add_char(&out, '\n');
@@ -47,29 +49,29 @@ static void print_text(struct watch_session *w, const struct check_online *o)
 	}
 }
 
-static void print_json(struct watch_session *w, const struct check_online *o)
+static void print_json(struct monitored_run *m, const struct check_online *o)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
 
 	json_open(&j, NULL, '{');
 	json_number(&j, "version", 1);
-	watch_end_json(w, o->program, &j);
+	monitored_end_json(m, o->program, &j);
 	json_open(&j, "violations", '[');
-	for (size_t i = 0; i < w->count && i < o->limit; i++) {
-		const struct watchlog_record *r = &w->records[i];
+	for (size_t i = 0; i < m->count && i < o->limit; i++) {
+		const struct watchlog_record *r = &m->records[i];
 		struct buf variable = { 0 };
 
-		watch_variable(w, r, &variable);
+		monitored_variable(m, r, &variable);
 		json_open(&j, NULL, '{');
-		json_text(&j, "pattern", watch_kind_name(r->kind));
+		json_text(&j, "pattern", monitored_kind_name(r->kind));
 		json_number(&j, "count", r->count);
 		json_text(&j, "variable", variable.size ? buf_string(&variable) : NULL);
 		if (r->value_size && r->value_size <= sizeof(r->value))
 			json_number(&j, "found", r->value);
-		watch_place_json(w, "first", r->site[0], &j);
-		watch_place_json(w, "remote", r->site[1], &j);
-		watch_place_json(w, "then", r->site[2], &j);
+		monitored_site_json(m, "first", r->site[0], &j);
+		monitored_site_json(m, "remote", r->site[1], &j);
+		monitored_site_json(m, "then", r->site[2], &j);
 		json_close(&j, '}');
 		buf_free(&variable);
 	}
@@ -79,59 +81,60 @@ static void print_json(struct watch_session *w, const struct check_online *o)
 	buf_free(&out);
 }
 
-static int tell(struct watch_session *w, const struct check_online *o)
+/* Prints the violations and the summary; returns the exit code. */
+static int print_result(struct monitored_run *m, const struct check_online *o)
 {
-	if (!w->log->pid && !w->log->rules_check)
-		return cmd_fail(&cmd_check, "%s was not built with snarl-cc (nothing was watched)",
+	if (!m->log->pid && !m->log->rules_check)
+		return cmd_fail(&cmd_check, "%s was not built with snarl-cc: nothing was checked",
 				o->program[0]);
-	if (!w->log->module[0].used)
-		return cmd_fail(&cmd_check, "the rules do not know this build of %s: run snarl learn again",
+	if (!m->log->module[0].used)
+		return cmd_fail(&cmd_check, "the rules are not of this build of %s: run snarl learn again",
 				o->program[0]);
 	if (o->json)
-		print_json(w, o);
+		print_json(m, o);
 	else
-		print_text(w, o);
+		print_text(m, o);
 	if (!o->quiet) {
-		watch_tell_end(w, o->program[0]);
-		watch_tell_lost(w);
-		if (!w->log->places)
-			fprintf(stderr, "snarl: nothing to watch: in no passing run could a thread have broken "
-				"another one's invariant (--all watches all the same)\n");
+		monitored_print_end(m, o->program[0]);
+		monitored_print_losses(m);
+		if (!m->log->places)
+			fprintf(stderr, "snarl: nothing to watch: in passing runs no thread could have come between the "
+				"accesses of an invariant (--all watches them nevertheless)\n");
 		else
-			fprintf(stderr, "snarl: %u places watched, %zu violation%s%s\n", w->log->places, w->count,
-				plural(w->count),
-				w->count ? " (candidates: snarl hunt proves)" : "");
+			fprintf(stderr, "snarl: %u places watched, %zu violation%s%s\n", m->log->places, m->count,
+				plural(m->count),
+				m->count ? " (candidates: snarl hunt can prove them)" : "");
 	}
-	return cmd_flush(&cmd_check, w->count ? CMD_BUG : CMD_OK);
+	return cmd_flush(&cmd_check, m->count ? CMD_BUG : CMD_OK);
 }
 
-static void set_options(struct watch_session *w, const struct check_online *o)
+static void set_options(struct monitored_run *m, const struct check_online *o)
 {
-	watch_option(w, "mode", "check");
-	watch_number(w, "granularity", o->granularity);
+	monitored_option(m, "mode", "check");
+	monitored_number_option(m, "granularity", o->granularity);
 	if (o->all)
-		watch_option(w, "places", "all");
-	watch_number(w, "noise", o->noise);
-	watch_number(w, "seed", o->seed);
+		monitored_option(m, "places", "all");
+	monitored_number_option(m, "noise", o->noise);
+	monitored_number_option(m, "seed", o->seed);
 	if (o->quiet)
-		watch_option(w, "quiet", "1");
+		monitored_option(m, "quiet", "1");
 }
 
 int check_online(const struct check_online *o)
 {
 	char *own = xasprintf("%s/%s", o->out, COMPILE_FILE);
-	struct watch_session w = { 0 };
+	struct monitored_run m = { 0 };
 	struct err err;
 	int code = -1;
 
-	if (watch_open(&w, o->rules ? o->rules : own, &err) == 0) {
-		set_options(&w, o);
-		if (watch_run(&w, o->program, o->json, &err) == 0)
-			code = tell(&w, o);
+	if (monitored_open(&m, o->rules ? o->rules : own, &err) == 0) {
+		set_options(&m, o);
+		if (monitored_execute(&m, o->program, o->json, &err) == 0)
+			code = print_result(&m, o);
 	}
 	if (code < 0)
 		code = cmd_fail(&cmd_check, "%s", err.text);
-	watch_close(&w);
+	monitored_close(&m);
 	free(own);
 	return code;
 }

@@ -1,19 +1,22 @@
+/*
+ * snarl check of traces: violations as text or JSON, and the summary.
+ */
 #include "cmd/check_internal.h"
 
 #include "base/json.h"
 #include "cmd/learn.h"
 
-static const char *const whys[DETECT_RANKS] = {
-	[DETECT_BROKEN] = "  passing runs came here, but never so",
-	[DETECT_NEW] = "  passing runs broke it apart by others only, or hardly ever came here from the first",
+static const char *const rank_text[DETECT_RANKS] = {
+	[DETECT_BROKEN] = "  passing runs came here, but never in this order",
+	[DETECT_NEW] = "  no invariant, but passing runs never had this order, or hardly ever this pair of accesses",
 	[DETECT_UNTRAINED] = "  no passing run came here",
-	[DETECT_KNOWN] = "  passing runs do so, too",
+	[DETECT_KNOWN] = "  passing runs have this order, too",
 };
 
 static void show_event(const struct detect_event *e, struct buf *out)
 {
 	buf_addf(out, "  %-6s ", e->thread ? e->thread : "");
-	learn_place(e->site, out);
+	learn_describe_site(e->site, out);
 	if (e->has_value)
 		buf_addf(out, ", value %lld", (long long)e->value);
 	buf_add_char(out, '\n');
@@ -34,7 +37,7 @@ static void show_item(const struct detect *d, const struct detect_item *item, st
 	buf_add_char(out, '\n');
 	for (unsigned e = 0; e < item->events; e++)
 		show_event(&item->event[e], out);
-	buf_addf(out, "%s (%llu)\n", whys[item->rank], (unsigned long long)item->runs);
+	buf_addf(out, "%s (%llu)\n", rank_text[item->rank], (unsigned long long)item->runs);
 }
 
 void check_text(const struct detect *d, size_t count, uint64_t limit, struct buf *out)
@@ -97,8 +100,8 @@ void check_json(const struct detect *d, size_t count, uint64_t limit, struct buf
 
 void check_summary(const struct detect *d, size_t count, FILE *out)
 {
-	fprintf(out, "snarl: %zu that passing runs (%zu) never did; besides %llu at places broken apart anyway or hardly known, "
-		"%llu where no passing run came, %llu that are usual\n", count, d->known.run_count,
+	fprintf(out, "snarl: %zu reported that %zu passing runs never did; by rank: %llu new (no invariant there), "
+		"%llu untrained (no passing run came there), %llu known (passing runs do it, too)\n", count, d->known.run_count,
 		(unsigned long long)d->ranks[DETECT_NEW], (unsigned long long)d->ranks[DETECT_UNTRAINED],
 		(unsigned long long)d->ranks[DETECT_KNOWN]);
 }

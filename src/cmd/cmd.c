@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-static void complain(const struct cmd *cmd, const char *format, va_list list)
+static void print_message(const struct cmd *cmd, const char *format, va_list list)
 {
 	fflush(stdout);
 	fprintf(stderr, "snarl %s: ", cmd->name);
@@ -20,7 +20,7 @@ int cmd_usage(const struct cmd *cmd, const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
-	complain(cmd, format, list);
+	print_message(cmd, format, list);
 	va_end(list);
 	fprintf(stderr, " (see snarl %s --help)\n", cmd->name);
 	return CMD_USAGE;
@@ -31,7 +31,7 @@ int cmd_fail(const struct cmd *cmd, const char *format, ...)
 	va_list list;
 
 	va_start(list, format);
-	complain(cmd, format, list);
+	print_message(cmd, format, list);
 	va_end(list);
 	fputc('\n', stderr);
 	return CMD_FAILED;
@@ -39,7 +39,7 @@ int cmd_fail(const struct cmd *cmd, const char *format, ...)
 
 int cmd_bad_option(const struct cmd *cmd, char **argv, int result)
 {
-	/* A long option leaves optopt 0, or is the last word looked at. */
+	/* For an unknown long option optopt is 0; argv[optind - 1] is the option in any case. */
 	const char *word = argv[optind - 1];
 
 	if (result == ':')
@@ -57,11 +57,15 @@ int cmd_flush(const struct cmd *cmd, int code)
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
 	if (errno == EPIPE)
-		return code;	/* `| head` has seen enough */
+		return code;	/* the reader, for example head(1), closed the pipe */
 	return cmd_fail(cmd, "cannot write the output: %s", strerror(errno));
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours from one to the other. */
+/*
+ * Edit distance (optimal string alignment) of two words: insertions, deletions, replacements and
+ * swaps of neighbours. Three rows of the table suffice, since a swap looks back two rows. Returns 99
+ * for words of 32 characters or more.
+ */
 static unsigned distance(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
@@ -94,16 +98,16 @@ static unsigned distance(const char *a, const char *b)
 const char *cmd_nearest(const char *word, const char *const *words, unsigned count)
 {
 	size_t length = strlen(word);
-	unsigned least = length <= 3 ? 2 : 3;	/* further away is no likeness */
+	unsigned bound = length <= 3 ? 2 : 3;	/* words at this distance or more are not similar */
 	const char *nearest = NULL;
 
 	for (unsigned i = 0; i < count; i++) {
 		unsigned d = distance(word, words[i]);
 
 		if (length >= 2 && strncmp(word, words[i], length) == 0)
-			d = d > 1 ? 1 : d;	/* an abbreviation */
-		if (d < least) {
-			least = d;
+			d = d > 1 ? 1 : d;	/* a prefix counts as one edit */
+		if (d < bound) {
+			bound = d;
 			nearest = words[i];
 		}
 	}

@@ -1,9 +1,9 @@
 /*
- * The commands: one file each. A new one is a file here, a line in commands.def and a page in docs/.
+ * The interface of a command, and what all commands share: usage errors, failures, exit codes.
  *
- * A command gets argv with its own name first, parses with getopt_long into a
- * struct of its own and returns the exit code. Results go to stdout, all else
- * to stderr.
+ * A command is a file here, a line in commands.def and a page in docs/. It gets argv with its own
+ * name first, parses with getopt_long into a struct of its own and returns the exit code. Results
+ * go to stdout, everything else to stderr.
  */
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
@@ -15,14 +15,14 @@ enum cmd_exit {
 	CMD_BUG = 1,		/* a bug was proved */
 	CMD_USAGE = 2,
 	CMD_FAILED = 3,		/* snarl or the target could not run */
-	CMD_DIVERGED = 4,	/* a replay went another way */
-	CMD_UNSUPPORTED = 77,	/* not on this machine */
+	CMD_DIVERGED = 4,	/* a replay diverged from its schedule */
+	CMD_UNSUPPORTED = 77,	/* this machine cannot do it */
 };
 
 struct cmd {
 	const char *name;
 	const char *summary;	/* one line of `snarl help` */
-	const char *help;	/* what `snarl help NAME` prints; NULL: what NAME --help does */
+	const char *help;	/* text of `snarl help NAME`; NULL: run `snarl NAME --help` */
 	int (*run)(int argc, char **argv);
 };
 
@@ -30,28 +30,37 @@ struct cmd {
 #include "cmd/commands.def"
 #undef COMMAND
 
-/* One line "snarl NAME: …" on stderr; returns CMD_USAGE and mentions --help. */
+/* Prints "snarl NAME: MESSAGE (see snarl NAME --help)" on stderr and returns CMD_USAGE. */
 int cmd_usage(const struct cmd *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same without the hint; returns CMD_FAILED. */
+/* Prints "snarl NAME: MESSAGE" on stderr and returns CMD_FAILED. */
 int cmd_fail(const struct cmd *cmd, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* --suppressions: adds the file to *s, made if NULL. CMD_OK, or CMD_USAGE after "FILE:LINE: reason". */
+/*
+ * For --suppressions: adds the entries of a file to *s, which is created if NULL. Returns CMD_OK,
+ * or CMD_USAGE after printing "FILE:LINE: reason".
+ */
 struct suppressions;
 int cmd_suppressions(const struct cmd *cmd, const char *path, struct suppressions **s);
 
-/* For what getopt_long() did not like: call it with ':' first in the short options. */
+/*
+ * Reports the option for which getopt_long() returned `result`, '?' or ':'. The short options of
+ * the call must begin with ':' (or "+:"). Returns CMD_USAGE.
+ */
 int cmd_bad_option(const struct cmd *cmd, char **argv, int result);
 
-/* Flushes stdout; CMD_FAILED if not all could be written, a closed pipe excepted. */
+/* Flushes stdout. Returns `code`, or CMD_FAILED if a write failed; a closed pipe is no failure. */
 int cmd_flush(const struct cmd *cmd, int code);
 
-/* help_options.c: `snarl help options`. */
+/* Prints `snarl help options`; returns the exit code. In help_options.c. */
 int help_options(void);
 
-/* The word of `count` that is nearest to `word`, NULL if none is near. */
+/*
+ * Returns the one of `count` words with the least edit distance to `word`, or NULL if none is
+ * similar.
+ */
 const char *cmd_nearest(const char *word, const char *const *words, unsigned count);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * snarl cover: makes runs that expose iRoots (explore/cover), and shows, merges and compares
+ * databases of interleaving coverage.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -21,39 +25,41 @@ static const char usage[] =
 	"       snarl cover [options] [DATABASE]\n"
 	"       snarl cover [options] --merge DATABASE…\n"
 	"\n"
-	"Shows which interleavings of a program were tested, in all runs, inputs and builds so\n"
-	"far, and which are left: iRoots, small patterns of dependencies between two threads.\n"
-	"With a PROGRAM that was built with snarl-cc, makes runs and adds what they exposed and\n"
-	"what they let one expect.\n"
+	"Shows the interleaving coverage of a program over all runs, inputs and builds so far, counted\n"
+	"in iRoots: patterns of one or two dependencies between two threads. An iRoot is exposed if a\n"
+	"run showed it, and untested if runs only let one expect it. With PROGRAM, built with snarl-cc,\n"
+	"first makes runs and adds their coverage to the database.\n"
 	"\n"
-	"      --runs N         how many (default 200, with --chase 2000; with --time: no limit)\n"
-	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
-	"      --saturation N   end when N runs in a row show nothing new (default 25; 0: never)\n"
-	"      --parallel       without control: the program runs by itself, on all CPUs\n"
-	"      --chase          after a few runs, try to expose what they let one expect, one by\n"
-	"                       one, until nothing is left or the budget is used up\n"
-	"  -s, --strategy NAME  only by this one (default: several by turns)\n"
-	"  -j, --jobs N         runs at the same time (default: one per CPU)\n"
-	"      --seed N         other interleavings (default 1)\n"
-	"      --timeouts       let time-outs of waits and sleeps come early, too\n"
-	"      --spurious       let waits on conditions return for no reason, too\n"
-	"      --timeout T      end a run that takes longer (default 10s)\n"
-	"      --max-steps N    give up a run after so many steps (default 20M; 0: never)\n"
+	"      --runs N         total number of runs (default 200; with --chase 2000; with --time no\n"
+	"                       limit)\n"
+	"      --time T         time limit of the runs: 90, 1.5s, 10m, 2h\n"
+	"      --saturation N   stop after N runs in a row with nothing new (default 25; 0: never)\n"
+	"      --parallel       make uncontrolled runs, with the threads in parallel on all CPUs\n"
+	"      --chase          after a few runs, direct runs at the untested iRoots one by one, until\n"
+	"                       none is left or the limit is reached\n"
+	"  -s, --strategy NAME  use only this strategy (default: several in turn)\n"
+	"  -j, --jobs N         number of runs at the same time (default: one per CPU)\n"
+	"      --seed N         seed of the random choices (default 1)\n"
+	"      --timeouts       also let time-outs of waits and sleeps expire early\n"
+	"      --spurious       also let condition waits wake up without a signal\n"
+	"      --timeout T      kill a run that takes longer than T (default 10s)\n"
+	"      --max-steps N    give up a run after N steps (default 20M; 0: never)\n"
 	"      --backend user|kernel  user-level threads (default), or kernel threads\n"
-	"      --no-fork-server start the program anew for every run\n"
+	"      --no-fork-server start the program anew for each run\n"
 	"\n"
-	"      --db FILE        the database (default: memo.db in the folder of --out)\n"
-	"      --program NAME   of several in the database, this one\n"
-	"      --merge          add the databases that follow to it\n"
-	"      --diff OLD       what changed since: a database, or what --json printed\n"
-	"      --fail-under PERCENT  exit 1 if less of what is known and feasible is exposed\n"
-	"      --untested N     how many of what is left to list (default 20)\n"
-	"      --html FILE      write a page (after runs: coverage.html in the folder of --out)\n"
-	"      --json           print all as JSON\n"
+	"      --db FILE        database (default: memo.db in the folder of --out)\n"
+	"      --program NAME   program to show, if the database has several\n"
+	"      --merge          add the given databases to that of --db\n"
+	"      --diff OLD       show changes since OLD, a database or the output of --json\n"
+	"      --fail-under PERCENT  exit 1 if less of the known feasible iRoots is exposed\n"
+	"      --untested N     number of untested iRoots to list (default 20)\n"
+	"      --html FILE      write an HTML page (after runs: coverage.html in the folder of --out)\n"
+	"      --json           print everything as JSON on stdout\n"
 	"  -o, --out DIR        folder of results (default: snarl-out)\n"
 	"  -q, --quiet          no progress, no summary\n"
 	"\n"
-	"Exit: 0, 1 --fail-under is not met, 3 the program could not be run or a file not read.\n"
+	"Exit: 0 done, 1 the coverage is below --fail-under, 3 the program could not be run or a file\n"
+	"not be read.\n"
 	"\n"
 	"  snarl cover -- ./bank 100\n"
 	"  snarl cover --diff main.json --fail-under 80\n"
@@ -65,8 +71,8 @@ struct options {
 	uint64_t saturation, untested;
 	const char *db, *name, *diff, *html;
 	bool merge, chase, parallel, jobs_given;
-	double fail_under;	/* below 0: not asked for */
-	char **operands;
+	double fail_under;	/* percent; below 0: not given */
+	char **operands;	/* arguments after the options */
 	int operand_count;
 };
 
@@ -85,31 +91,31 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	progress_show(&c->print.progress, stats);
 }
 
-static void tell_missing(const struct cover *c)
+static void print_missing(const struct cover *c)
 {
 	if (c->lost)
-		fprintf(stderr, "snarl: runs were too large to remember all of them: iRoots may be missing\n");
+		fprintf(stderr, "snarl: some runs were too large to be kept completely: iRoots may be missing\n");
 	if (c->damaged)
-		fprintf(stderr, "snarl: profile damaged: the program writes to memory that is not its own; %llu "
+		fprintf(stderr, "snarl: profile damaged by a stray write of the program: %llu "
 			"run%s not counted\n", (unsigned long long)c->damaged, c->damaged == 1 ? " is" : "s are");
 	if (c->cut)
-		fprintf(stderr, "snarl: %llu run%s ended while something was noted: not counted\n",
+		fprintf(stderr, "snarl: %llu run%s ended in the middle of an update: not counted\n",
 			(unsigned long long)c->cut, plural(c->cut));
 }
 
-static void tell_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
+static void print_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
 {
 	if (o->explore.quiet)
 		return;
 	fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s newly exposed, %llu newly expected%s%s\n",
 		(unsigned long long)c->print.session.stats.runs, plural(c->print.session.stats.runs), c->print.session.stats.seconds,
 		(unsigned long long)s->exposed, plural(s->exposed), (unsigned long long)s->predicted,
-		s->saturated ? ", ended early since nothing new came" : "",
+		s->saturated ? ", ended early: nothing new came" : "",
 		session_interrupted ? ", interrupted" : "");
 	if (s->failed)
-		fprintf(stderr, "snarl: %llu of the runs failed; to find out why: snarl hunt\n",
+		fprintf(stderr, "snarl: %llu of the runs failed; snarl hunt finds out why\n",
 			(unsigned long long)s->failed);
-	tell_missing(&c->cover);
+	print_missing(&c->cover);
 }
 
 static void configure(struct covering *c, struct search_config *out)
@@ -132,7 +138,7 @@ static int search(const struct options *o, struct covering *c, struct err *err)
 	result = cover_search_run(&s, &c->cover, err);
 	progress_clear(&c->print.progress);
 	if (result == 0)
-		tell_runs(o, &s, c);
+		print_runs(o, &s, c);
 	return result;
 }
 
@@ -150,7 +156,7 @@ static int chase(const struct options *o, struct covering *c, struct err *err)
 			(unsigned long long)x.tried, plural(x.tried), (unsigned long long)x.exposed,
 			x.over ? ", nothing is left to try" : "", session_interrupted ? ", interrupted" : "");
 	if (result == 0 && !o->explore.quiet)
-		tell_missing(&c->cover);
+		print_missing(&c->cover);
 	return result;
 }
 
@@ -214,7 +220,7 @@ static int show(const struct options *o, const char *db, const char *name, const
 	if (code == CMD_OK && (!o->explore.quiet || o->explore.json))
 		code = print(o, &s, o->diff ? &old : NULL);
 	if (code == CMD_OK && o->fail_under >= 0 && cover_percent(&s.all) < o->fail_under) {
-		fprintf(stderr, "snarl: %.1f %% are exposed, --fail-under asks for %g %%\n",
+		fprintf(stderr, "snarl: the coverage of %.1f %% is below --fail-under %g %%\n",
 			cover_percent(&s.all), o->fail_under);
 		code = CMD_BUG;
 	}
@@ -236,7 +242,7 @@ static int merge(const struct options *o, const char *db)
 	return code;
 }
 
-/* A database or JSON, and not a program? */
+/* Whether a file is a database or the output of --json, and not a program. */
 static bool is_data(const char *path)
 {
 	char head[16] = "";
@@ -288,7 +294,7 @@ static int parse_percent(struct options *o, const char *text)
 	o->fail_under = strtod(text, &end);
 	if (errno || end == text || (*end && strcmp(end, "%") != 0) || !(o->fail_under >= 0) ||
 	    o->fail_under > 100)
-		return cmd_usage(&cmd_cover, "--fail-under takes 0 to 100, not '%s'", text);
+		return cmd_usage(&cmd_cover, "--fail-under needs a number from 0 to 100, not '%s'", text);
 	return CMD_OK;
 }
 
@@ -297,7 +303,7 @@ static int parse_strategy(struct options *o, const char *name)
 	o->strategy = strategy_find(name);
 	if (o->strategy && !o->strategy->guided)
 		return CMD_OK;
-	return cmd_usage(&cmd_cover, "no strategy '%s' to search with; snarl test --strategy help lists them",
+	return cmd_usage(&cmd_cover, "no strategy '%s'; snarl test --strategy help lists them",
 			 name);
 }
 
@@ -333,7 +339,7 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -371,11 +377,11 @@ static int parse(struct options *o, int argc, char **argv)
 	if (o->chase && !o->explore.runs_given && o->explore.runs)
 		o->explore.runs = 2000;
 	if (o->parallel && (o->chase || o->strategy))
-		return cmd_usage(&cmd_cover, "--parallel leaves the order to the machine: no --chase, no --strategy");
+		return cmd_usage(&cmd_cover, "--parallel runs are not controlled: it excludes --chase and --strategy");
 	if (o->merge && !o->operand_count)
-		return cmd_usage(&cmd_cover, "--merge: which databases?");
+		return cmd_usage(&cmd_cover, "missing DATABASE; usage: snarl cover [options] --merge DATABASE…");
 	if (!o->merge && o->operand_count > 1 && is_data(o->operands[0]))
-		return cmd_usage(&cmd_cover, "nothing can stand after the database, as '%s' does", o->operands[1]);
+		return cmd_usage(&cmd_cover, "only one DATABASE, after all options; unexpected '%s'", o->operands[1]);
 	return -1;
 }
 
@@ -394,6 +400,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_cover = {
 	.name = "cover",
-	.summary = "which interleavings were tested, and which are left",
+	.summary = "show which interleavings were tested, and which are left",
 	.run = run,
 };

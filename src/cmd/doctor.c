@@ -1,3 +1,6 @@
+/*
+ * snarl doctor: runs all checks of the machine and the tools, and prints their results.
+ */
 #include "cmd/doctor.h"
 
 #include <getopt.h>
@@ -8,18 +11,19 @@
 #include "cmd/cmd.h"
 
 static const char usage[] =
-	"usage: snarl doctor [--json] [--file PROG]\n"
+	"usage: snarl doctor [--json]\n"
+	"       snarl doctor [--json] --file PROGRAM\n"
 	"\n"
-	"Says what this machine supports, and what to do about what it does not. At the\n"
-	"end a tiny program is compiled, recorded and dumped with each compiler found.\n"
+	"Checks what snarl needs of this machine, and says what to do about what is missing. The last\n"
+	"checks compile, record and dump a small program with each compiler found.\n"
 	"\n"
-	"  --json       one JSON object: {\"ok\":…,\"checks\":[{\"name\",\"level\",\"text\",\"advice\"}…]}\n"
-	"  --file PROG  says instead whether a program or library is a production build, and how\n"
-	"               many of its functions can be switched\n"
+	"  --json       print one JSON object: {\"ok\":…,\"checks\":[{\"name\",\"level\",\"text\",\"advice\"}…]}\n"
+	"  --file PROGRAM  say instead whether a program or library is a production build, and how many\n"
+	"               of its functions can be switched\n"
 	"\n"
-	"Exit: 0, or 3 if something that snarl cannot do without fails.\n";
+	"Exit: 0 snarl works here, 3 something that snarl needs is missing.\n";
 
-void doctor_say(struct doctor_finding *f, enum doctor_level level, const char *format, ...)
+void doctor_report(struct doctor_finding *f, enum doctor_level level, const char *format, ...)
 {
 	va_list list;
 
@@ -45,7 +49,7 @@ static const char *level_name(enum doctor_level level)
 	return name[level];
 }
 
-static void report(const struct doctor_check *check, const struct doctor_finding *f,
+static void print_finding(const struct doctor_check *check, const struct doctor_finding *f,
 		   struct json *j)
 {
 	if (!j) {
@@ -64,44 +68,44 @@ static void report(const struct doctor_check *check, const struct doctor_finding
 	json_close(j, '}');
 }
 
-static bool examine(const struct doctor_check *checks, struct json *j)
+static bool run_checks(const struct doctor_check *checks, struct json *j)
 {
-	bool well = true;
+	bool ok = true;
 
 	for (; checks->name; checks++) {
 		struct doctor_finding f = { 0 };
 
-		checks->look(&f);
-		report(checks, &f, j);
-		well = well && f.level != DOCTOR_FAIL;
+		checks->check(&f);
+		print_finding(checks, &f, j);
+		ok = ok && f.level != DOCTOR_FAIL;
 	}
-	return well;
+	return ok;
 }
 
 static int doctor(bool json)
 {
 	struct buf out = { 0 };
 	struct json writer = { .out = &out }, *j = json ? &writer : NULL;
-	bool well;
+	bool ok;
 
 	if (j) {
 		json_open(j, NULL, '{');
 		json_open(j, "checks", '[');
 	}
-	well = examine(doctor_machine, j);
-	well &= examine(doctor_tools, j);
+	ok = run_checks(doctor_machine, j);
+	ok &= run_checks(doctor_tools, j);
 	if (j) {
 		json_close(j, ']');
-		json_bool(j, "ok", well);
+		json_bool(j, "ok", ok);
 		json_close(j, '}');
 		puts(buf_string(&out));
-	} else if (well) {
+	} else if (ok) {
 		puts("snarl works here");
 	} else {
 		puts("snarl does not work here");
 	}
 	buf_free(&out);
-	return cmd_flush(&cmd_doctor, well ? CMD_OK : CMD_FAILED);
+	return cmd_flush(&cmd_doctor, ok ? CMD_OK : CMD_FAILED);
 }
 
 static int run(int argc, char **argv)
@@ -124,12 +128,12 @@ static int run(int argc, char **argv)
 		default: return cmd_bad_option(&cmd_doctor, argv, c);
 		}
 	if (optind < argc)
-		return cmd_usage(&cmd_doctor, "nothing to do with '%s'", argv[optind]);
+		return cmd_usage(&cmd_doctor, "unexpected argument '%s'", argv[optind]);
 	return file ? doctor_file(file, json) : doctor(json);
 }
 
 const struct cmd cmd_doctor = {
 	.name = "doctor",
-	.summary = "what this machine supports, and a trial of it all",
+	.summary = "check what this machine supports, and try snarl on it",
 	.run = run,
 };

@@ -1,5 +1,6 @@
 /*
- * `snarl doctor --file`: how a program or library was built, as far as it matters here.
+ * snarl doctor --file: whether a program or library is a production build, from its table of
+ * functions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +17,12 @@
 #include "cmd/cmd.h"
 #include "cmd/doctor.h"
 
+/* Counts of the table of a production build, abi/production_table.h. */
 struct table {
-	bool there;
-	uint64_t pairs, inner, plain;
+	bool there;		/* the file has a table */
+	uint64_t pairs;		/* functions that can be switched */
+	uint64_t inner;		/* functions instrumented for calls from instrumented ones */
+	uint64_t plain;		/* functions without an instrumented copy */
 };
 
 static void read_records(const Elf_Data *data, uint64_t addr, struct table *t)
@@ -34,7 +38,7 @@ static void read_records(const Elf_Data *data, uint64_t addr, struct table *t)
 			t->pairs++;
 		else if (r.kind == DUAL_COUNT)
 			t->plain += r.size;
-		else if (r.kind == DUAL_INNER)	/* one for each that calls it */
+		else if (r.kind == DUAL_INNER)	/* one record for each call */
 			map_put(&inner, addr + at + offsetof(struct dual_record, inst) +
 						(uint64_t)(int64_t)r.inst, NULL);
 	}
@@ -104,7 +108,7 @@ int doctor_file(const char *path, bool json)
 	elf_end(elf);
 	close(fd);
 	if (result)
-		return cmd_fail(&cmd_doctor, "%s is neither a program nor a library", path);
+		return cmd_fail(&cmd_doctor, "%s is not an ELF program or library", path);
 	print(path, &t, json);
 	return cmd_flush(&cmd_doctor, CMD_OK);
 }

@@ -1,6 +1,6 @@
 /*
- * What the processor and the kernel let us do. Each thing is tried where that
- * is possible: a container may forbid what the machine can.
+ * Checks of processor and kernel. A check tries a feature where it can instead of asking for it:
+ * a container may forbid what the kernel offers.
  */
 #include <cpuid.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define HWCAP2_FSGSBASE_BIT 2u
 
-/* First number in a file of /proc or /sys; `missing` if there is none. */
+/* The first number in a file of /proc or /sys, or `missing` if it cannot be read. */
 static long file_number(const char *path, long missing)
 {
 	FILE *file = fopen(path, "re");
@@ -39,27 +39,27 @@ static long file_number(const char *path, long missing)
 	return value;
 }
 
-static void look_cores(struct doctor_finding *f)
+static void check_cores(struct doctor_finding *f)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-	doctor_say(f, cores > 1 ? DOCTOR_OK : DOCTOR_WARN, "%ld cores", cores);
+	doctor_report(f, cores > 1 ? DOCTOR_OK : DOCTOR_WARN, "%ld cores", cores);
 	if (cores < 2)
-		doctor_advise(f, "threads never run at the same moment here; recordings show "
-				 "fewer interleavings");
+		doctor_advise(f, "threads never run in parallel here; recordings show fewer "
+				 "interleavings");
 }
 
-static void look_memory(struct doctor_finding *f)
+static void check_memory(struct doctor_finding *f)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	unsigned long megabytes = (unsigned long)pages / 1024 * (unsigned long)page / 1024;
 
-	doctor_say(f, megabytes >= 1024 ? DOCTOR_OK : DOCTOR_WARN, "%lu MB", megabytes);
+	doctor_report(f, megabytes >= 1024 ? DOCTOR_OK : DOCTOR_WARN, "%lu MB", megabytes);
 	if (megabytes < 1024)
 		doctor_advise(f, "record with --window 1M");
 }
 
-static void look_shadow(struct doctor_finding *f)
+static void check_shadow(struct doctor_finding *f)
 {
 	struct rlimit limit;
 	void *p = mmap((void *)SHADOW_BASE, SHADOW_BYTES, PROT_READ | PROT_WRITE,
@@ -68,12 +68,12 @@ static void look_shadow(struct doctor_finding *f)
 
 	if (p == (void *)SHADOW_BASE) {
 		munmap(p, SHADOW_BYTES);
-		doctor_say(f, DOCTOR_OK, "32 TB of address space can be reserved");
+		doctor_report(f, DOCTOR_OK, "32 TB of address space can be reserved");
 		return;
 	}
 	if (p != MAP_FAILED)
 		munmap(p, SHADOW_BYTES);
-	doctor_say(f, DOCTOR_FAIL, "cannot reserve address space for shadow memory: %s",
+	doctor_report(f, DOCTOR_FAIL, "cannot reserve address space for shadow memory: %s",
 		   strerror(failure));
 	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
 		doctor_advise(f, "the address space is limited to %llu MB: ulimit -v unlimited",
@@ -84,7 +84,7 @@ static void look_shadow(struct doctor_finding *f)
 		doctor_advise(f, "the kernel or a sandbox refuses large mappings");
 }
 
-static void look_live(struct doctor_finding *f)
+static void check_live(struct doctor_finding *f)
 {
 	int fd = memfd_create("snarl-doctor", MFD_CLOEXEC);
 	struct statvfs st;
@@ -96,19 +96,19 @@ static void look_live(struct doctor_finding *f)
 		again = access(path, R_OK | W_OK);
 		close(fd);
 		if (again == 0) {
-			doctor_say(f, DOCTOR_OK, "memfd_create works");
+			doctor_report(f, DOCTOR_OK, "memfd_create works");
 			return;
 		}
 	}
 	if (statvfs("/dev/shm", &st) == 0 && access("/dev/shm", W_OK) == 0)
-		doctor_say(f, DOCTOR_WARN, "no memfd under /proc, but /dev/shm");
+		doctor_report(f, DOCTOR_WARN, "memfd cannot be opened under /proc; /dev/shm can be used");
 	else
-		doctor_say(f, DOCTOR_WARN, "neither memfd under /proc nor /dev/shm");
-	doctor_advise(f, "what is not written yet is kept in a file beside the trace instead; "
-			 "slower unless that is in memory");
+		doctor_report(f, DOCTOR_WARN, "neither memfd under /proc nor /dev/shm can be used");
+	doctor_advise(f, "unwritten records are kept in a file beside the trace instead; slower "
+			 "unless that file system is in memory");
 }
 
-/* 1 if `try` returns 0 in a child process of its own. */
+/* Whether `try` returns 0 in a child process. */
 static int child_can(int (*try)(void))
 {
 	pid_t pid = fork();
@@ -127,13 +127,13 @@ static int try_personality(void)
 	return old < 0 || personality((unsigned long)old | ADDR_NO_RANDOMIZE) < 0 ? -1 : 0;
 }
 
-static void look_aslr(struct doctor_finding *f)
+static void check_aslr(struct doctor_finding *f)
 {
 	if (child_can(try_personality)) {
-		doctor_say(f, DOCTOR_OK, "address randomisation can be turned off");
+		doctor_report(f, DOCTOR_OK, "address randomisation can be turned off");
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "address randomisation cannot be turned off (personality)");
+	doctor_report(f, DOCTOR_WARN, "address randomisation cannot be turned off (personality)");
 	doctor_advise(f, "replay needs it; in a container: --security-opt seccomp=unconfined");
 }
 
@@ -142,33 +142,33 @@ static int try_ptrace(void)
 	return ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 ? -1 : 0;
 }
 
-static void look_ptrace(struct doctor_finding *f)
+static void check_ptrace(struct doctor_finding *f)
 {
 	long scope = file_number("/proc/sys/kernel/yama/ptrace_scope", 0);
 
 	if (!child_can(try_ptrace)) {
-		doctor_say(f, DOCTOR_WARN, "ptrace is forbidden");
+		doctor_report(f, DOCTOR_WARN, "ptrace is forbidden");
 		doctor_advise(f, "debuggers will not work; in a container: --cap-add SYS_PTRACE");
 	} else if (scope > 1) {
-		doctor_say(f, DOCTOR_WARN, "ptrace_scope is %ld", scope);
+		doctor_report(f, DOCTOR_WARN, "ptrace_scope is %ld", scope);
 		doctor_advise(f, "attaching a debugger needs root: sysctl "
 				 "kernel.yama.ptrace_scope=1");
 	} else {
-		doctor_say(f, DOCTOR_OK, "ptrace works");
+		doctor_report(f, DOCTOR_OK, "ptrace works");
 	}
 }
 
-static void look_fsgsbase(struct doctor_finding *f)
+static void check_fsgsbase(struct doctor_finding *f)
 {
 	if (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT) {
-		doctor_say(f, DOCTOR_OK, "FSGSBASE is there");
+		doctor_report(f, DOCTOR_OK, "FSGSBASE is available");
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "no FSGSBASE");
-	doctor_advise(f, "controlled runs will use kernel threads, which switch slower");
+	doctor_report(f, DOCTOR_WARN, "FSGSBASE is not available");
+	doctor_advise(f, "controlled runs will use kernel threads, which switch more slowly");
 }
 
-static void look_perf(struct doctor_finding *f)
+static void check_perf(struct doctor_finding *f)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -183,36 +183,36 @@ static void look_perf(struct doctor_finding *f)
 
 	if (fd >= 0) {
 		close(fd);
-		doctor_say(f, DOCTOR_OK, "perf_event_open works");
+		doctor_report(f, DOCTOR_OK, "perf_event_open works");
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "perf_event_open: %s (perf_event_paranoid %ld)",
+	doctor_report(f, DOCTOR_WARN, "perf_event_open: %s (perf_event_paranoid %ld)",
 		   strerror(failure), file_number("/proc/sys/kernel/perf_event_paranoid", -1));
 	doctor_advise(f, "hardware watchpoints are not available; recording does not need them");
 }
 
-static void look_tsc(struct doctor_finding *f)
+static void check_tsc(struct doctor_finding *f)
 {
 	unsigned a, b, c, d;
 
 	if (__get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1)) {
-		doctor_say(f, DOCTOR_OK, "invariant");
+		doctor_report(f, DOCTOR_OK, "invariant");
 		return;
 	}
-	doctor_say(f, DOCTOR_WARN, "not said to be invariant");
+	doctor_report(f, DOCTOR_WARN, "the processor does not report an invariant clock");
 	doctor_advise(f, "times in traces may drift between cores; the order of "
-			 "synchronisation stays right");
+			 "synchronisation stays correct");
 }
 
 const struct doctor_check doctor_machine[] = {
-	{ "cores", look_cores },
-	{ "memory", look_memory },
-	{ "shadow", look_shadow },
-	{ "live", look_live },
-	{ "tsc", look_tsc },
-	{ "aslr", look_aslr },
-	{ "ptrace", look_ptrace },
-	{ "fsgsbase", look_fsgsbase },
-	{ "perf", look_perf },
+	{ "cores", check_cores },
+	{ "memory", check_memory },
+	{ "shadow", check_shadow },
+	{ "live", check_live },
+	{ "tsc", check_tsc },
+	{ "aslr", check_aslr },
+	{ "ptrace", check_ptrace },
+	{ "fsgsbase", check_fsgsbase },
+	{ "perf", check_perf },
 	{ 0 },
 };

@@ -1,5 +1,6 @@
 /*
- * Compilers, our own files, and a whole round: compile, record, dump.
+ * Checks of compilers and snarl's own files, and a trial that compiles, records and dumps a
+ * program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,10 @@ static const char trial_source[] =
 	"\treturn pthread_join(thread, 0) || counter != 2;\n"
 	"}\n";
 
-/* "gcc (Debian 12.2.0-14) 12.2.0": the first line of --version. */
+/*
+ * Fills `out` with the first line of --version, "gcc (Debian 12.2.0-14) 12.2.0". False: not
+ * installed.
+ */
 static bool version_of(const char *compiler, char *out, size_t size)
 {
 	char *argv[] = { (char *)compiler, (char *)"--version", NULL };
@@ -37,61 +41,62 @@ static bool version_of(const char *compiler, char *out, size_t size)
 	return code == 0;
 }
 
-static void look_compiler(struct doctor_finding *f, const char *name, const char *other)
+static void check_compiler(struct doctor_finding *f, const char *name, const char *other)
 {
 	char version[128], ignored[128];
 	bool has_other;
 
 	if (version_of(name, version, sizeof(version))) {
-		doctor_say(f, DOCTOR_OK, "%s", version);
+		doctor_report(f, DOCTOR_OK, "%s", version);
 		return;
 	}
 	has_other = version_of(other, ignored, sizeof(ignored));
-	doctor_say(f, has_other ? DOCTOR_WARN : DOCTOR_FAIL, "no %s", name);
-	doctor_advise(f, has_other ? "%s will do; to have both: apt-get install %s" :
-				     "neither %s nor another compiler is here: apt-get install %s",
+	doctor_report(f, has_other ? DOCTOR_WARN : DOCTOR_FAIL, "%s is not installed", name);
+	doctor_advise(f, has_other ? "%s suffices; to have both: apt-get install %s" :
+				     "%s is not installed either: apt-get install %s",
 		      other, name);
 }
 
-static void look_gcc(struct doctor_finding *f)
+static void check_gcc(struct doctor_finding *f)
 {
-	look_compiler(f, "gcc", "clang");
+	check_compiler(f, "gcc", "clang");
 }
 
-static void look_clang(struct doctor_finding *f)
+static void check_clang(struct doctor_finding *f)
 {
-	look_compiler(f, "clang", "gcc");
+	check_compiler(f, "clang", "gcc");
 }
 
-static void look_files(struct doctor_finding *f)
+static void check_files(struct doctor_finding *f)
 {
 	struct compiler_home home = { 0 };
 	struct err err;
 
 	if (compiler_find_home(getenv("SNARL_HOME"), &home, &err) < 0) {
-		doctor_say(f, DOCTOR_FAIL, "%s", err.text);
+		doctor_report(f, DOCTOR_FAIL, "%s", err.text);
 		doctor_advise(f, "install snarl again, or set SNARL_HOME to where it is");
 		return;
 	}
 	if (home.libexec) {
-		doctor_say(f, DOCTOR_OK, "%s, %s/as", home.lib, home.libexec);
+		doctor_report(f, DOCTOR_OK, "%s, %s/as", home.lib, home.libexec);
 	} else {
-		doctor_say(f, DOCTOR_WARN, "%s, but no assembler of ours", home.lib);
-		doctor_advise(f, "programs will record slower: every access is a call");
+		doctor_report(f, DOCTOR_WARN, "%s, but snarl's assembler is missing", home.lib);
+		doctor_advise(f, "programs will record more slowly, since every access is a call; install snarl again");
 	}
 	compiler_home_free(&home);
 }
 
 struct trial {
 	char folder[64];
-	char *own;		/* folder of the executables */
+	char *own;		/* folder of snarl's executables */
 	const char *compiler;
 	struct buf output;
 };
 
-/* Formats like printf into a new string. */
+/* The path of a file in the folder of the trial, as a new string. */
 #define IN(t, name) xasprintf("%s/%s", (t)->folder, (name))
 
+/* Runs a command of the trial. Returns 0, or -1 after reporting that `what` failed. */
 static int step(struct trial *t, struct doctor_finding *f, const char *what, char *const argv[])
 {
 	struct err err = { .text = "" };
@@ -101,7 +106,7 @@ static int step(struct trial *t, struct doctor_finding *f, const char *what, cha
 	code = proc_run(argv, &t->output, true, &err);
 	if (code == 0)
 		return 0;
-	doctor_say(f, DOCTOR_FAIL, "%s with %s failed: %.150s", what, t->compiler,
+	doctor_report(f, DOCTOR_FAIL, "%s with %s failed: %.150s", what, t->compiler,
 		   code < 0 ? err.text : buf_string(&t->output));
 	f->text[strcspn(f->text, "\n")] = '\0';
 	doctor_advise(f, "try it by hand: %s %s …", argv[0], argv[1]);
@@ -120,7 +125,7 @@ static int write_source(struct trial *t)
 	return result;
 }
 
-/* The trace must tell of the two accesses that matter. */
+/* Checks that the trace contains the accesses of the second thread. */
 static int judge(struct trial *t, struct doctor_finding *f)
 {
 	const char *text = buf_string(&t->output);
@@ -128,7 +133,7 @@ static int judge(struct trial *t, struct doctor_finding *f)
 	if (strstr(text, "\"name\":\"counter\"") && strstr(text, "\"thread\":\"0.1\"") &&
 	    strstr(text, "\"function\":\"work\""))
 		return 0;
-	doctor_say(f, DOCTOR_FAIL, "recorded with %s, but the trace lacks the accesses",
+	doctor_report(f, DOCTOR_FAIL, "recorded with %s, but the trace lacks the accesses",
 		   t->compiler);
 	doctor_advise(f, "please report this with the output of snarl doctor --json");
 	return -1;
@@ -144,12 +149,12 @@ static void run_trial(struct trial *t, struct doctor_finding *f)
 
 	setenv("SNARL_CC", t->compiler, 1);
 	if (write_source(t) < 0) {
-		doctor_say(f, DOCTOR_FAIL, "cannot write in %s: %s", t->folder, strerror(errno));
-		doctor_advise(f, "is the disk full?");
+		doctor_report(f, DOCTOR_FAIL, "cannot write in %s: %s", t->folder, strerror(errno));
+		doctor_advise(f, "check that the disk is not full");
 	} else if (step(t, f, "compiling", compile) == 0 &&
 		   step(t, f, "recording", record) == 0 && step(t, f, "dumping", dump) == 0 &&
 		   judge(t, f) == 0) {
-		doctor_say(f, DOCTOR_OK, "compiled, recorded and dumped with %s", t->compiler);
+		doctor_report(f, DOCTOR_OK, "compiled, recorded and dumped with %s", t->compiler);
 	}
 	unsetenv("SNARL_CC");
 	free(cc);
@@ -159,14 +164,14 @@ static void run_trial(struct trial *t, struct doctor_finding *f)
 	free(trace);
 }
 
-static void look_trial(struct doctor_finding *f, const char *compiler)
+static void check_trial(struct doctor_finding *f, const char *compiler)
 {
 	const char *temporary = getenv("TMPDIR");
 	struct trial t = { .compiler = compiler };
 	char version[128];
 
 	if (!version_of(compiler, version, sizeof(version))) {
-		doctor_say(f, DOCTOR_OK, "no %s to try with", compiler);
+		doctor_report(f, DOCTOR_OK, "%s is not installed: skipped", compiler);
 		return;
 	}
 	if (!temporary || strlen(temporary) > 40)
@@ -174,7 +179,7 @@ static void look_trial(struct doctor_finding *f, const char *compiler)
 	snprintf(t.folder, sizeof(t.folder), "%s/snarl-doctor.XXXXXX", temporary);
 	t.own = proc_own_folder();
 	if (!t.own || !mkdtemp(t.folder)) {
-		doctor_say(f, DOCTOR_FAIL, "cannot make a folder in %s: %s", temporary,
+		doctor_report(f, DOCTOR_FAIL, "cannot make a folder in %s: %s", temporary,
 			   strerror(errno));
 		doctor_advise(f, "set TMPDIR to a folder that can be written");
 	} else {
@@ -185,21 +190,21 @@ static void look_trial(struct doctor_finding *f, const char *compiler)
 	buf_free(&t.output);
 }
 
-static void look_trial_gcc(struct doctor_finding *f)
+static void check_trial_gcc(struct doctor_finding *f)
 {
-	look_trial(f, "gcc");
+	check_trial(f, "gcc");
 }
 
-static void look_trial_clang(struct doctor_finding *f)
+static void check_trial_clang(struct doctor_finding *f)
 {
-	look_trial(f, "clang");
+	check_trial(f, "clang");
 }
 
 const struct doctor_check doctor_tools[] = {
-	{ "gcc", look_gcc },
-	{ "clang", look_clang },
-	{ "files", look_files },
-	{ "trial-gcc", look_trial_gcc },
-	{ "trial-clang", look_trial_clang },
+	{ "gcc", check_gcc },
+	{ "clang", check_clang },
+	{ "files", check_files },
+	{ "trial-gcc", check_trial_gcc },
+	{ "trial-clang", check_trial_clang },
 	{ 0 },
 };

@@ -1,3 +1,6 @@
+/*
+ * snarl dump: options, the filter of events, and what the forms of output share (dump.h).
+ */
 #include "cmd/dump.h"
 
 #include <errno.h>
@@ -19,23 +22,22 @@
 static const char usage[] =
 	"usage: snarl dump [options] TRACE\n"
 	"\n"
-	"Shows the events of a trace in their order. TRACE is what snarl record wrote,\n"
-	"or a text trace.\n"
+	"Shows the events of a trace in order. TRACE is a file of snarl record, or a text trace.\n"
 	"\n"
-	"  --text           the text form, names as remarks after ';' (default); it can be\n"
-	"                   read back as a trace\n"
-	"  --json           one JSON object a line\n"
-	"  --stats          counts by kind, thread, place and object, and what was lost;\n"
-	"                   with --json as one JSON object\n"
-	"  --chunks         the pieces of the file\n"
-	"  --sites          the places in it that touched shared memory, as a list for\n"
-	"                   snarl record --sites\n"
-	"  --raw            text without names\n"
-	"  --no-symbols     do not look into the program's files for names\n"
-	"  --thread NAME,…  only these threads (0 is main, 0.2 its second child)\n"
-	"  --kind KIND,…    only these kinds (read, lock, …) or classes (access, mutex,\n"
-	"                   atomic, heap, thread, …)\n"
-	"  --limit N        stop after N events\n"
+	"  --text               print text, with names as comments after ';' (default); it can be\n"
+	"                       read back as a trace\n"
+	"  --json               print one JSON object per line\n"
+	"  --stats              print counts by kind, thread, place and object, and what was lost;\n"
+	"                       with --json one JSON object\n"
+	"  --chunks             print the chunks of the file without decoding them\n"
+	"  --sites              print the sites that touched shared memory, as a list for\n"
+	"                       snarl record --sites\n"
+	"  --raw                print text without names\n"
+	"  --no-symbols         do not read names from the program's files\n"
+	"  -t, --thread NAME,…  show only these threads (0 is main, 0.2 its second child)\n"
+	"  -k, --kind KIND,…    show only these kinds (read, lock, …) or classes (access, mutex,\n"
+	"                       atomic, heap, thread, …)\n"
+	"  -n, --limit N        stop after N events\n"
 	"\n"
 	"  snarl dump --kind mutex,cond trace.snarl\n"
 	"  snarl dump --json trace.snarl | jq 'select(.op == \"write\") | .object.name'\n";
@@ -43,9 +45,9 @@ static const char usage[] =
 struct dump_filter {
 	bool kind[TRACE_KIND_COUNT];
 	bool all_kinds;
-	const char *threads;	/* names with commas between; NULL: all */
-	struct map wanted;	/* thread id to 1 + whether */
-	uint64_t left;		/* events still to show */
+	const char *threads;	/* names separated by commas; NULL: all threads */
+	struct map listed;	/* thread id to 2 if `threads` lists it, else 1; a cache */
+	uint64_t remaining;	/* number of events still to show */
 };
 
 struct options {
@@ -54,8 +56,8 @@ struct options {
 	struct dump_filter filter;
 };
 
-/* Out of a list with commas between. */
-static bool listed(const char *list, const char *word)
+/* Whether a list of words separated by commas contains `word`. */
+static bool list_contains(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -69,8 +71,11 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
-/* The first name in the list that no thread of the trace has; its length in *size. */
-static const char *stranger(const struct dump *d, const char *list, size_t *size)
+/*
+ * Returns the first name in the list that no thread of the trace has, with its length in *size, or
+ * NULL.
+ */
+static const char *unknown_thread(const struct dump *d, const char *list, size_t *size)
 {
 	const struct reader_info *info = reader_info(d->reader);
 
@@ -87,7 +92,8 @@ static const char *stranger(const struct dump *d, const char *list, size_t *size
 	return NULL;
 }
 
-static bool wanted(struct dump *d, struct dump_filter *filter, const struct event *ev)
+/* Whether an event passes the filter. */
+static bool is_wanted(struct dump *d, struct dump_filter *filter, const struct event *ev)
 {
 	const struct reader_thread *thread;
 	bool added;
@@ -97,15 +103,15 @@ static bool wanted(struct dump *d, struct dump_filter *filter, const struct even
 		return false;
 	if (!filter->threads)
 		return true;
-	known = map_put(&filter->wanted, ev->thread, &added);
+	known = map_put(&filter->listed, ev->thread, &added);
 	if (added) {
 		thread = reader_thread(d->reader, ev->thread);
-		*known = 1 + (thread && listed(filter->threads, thread->name));
+		*known = 1 + (thread && list_contains(filter->threads, thread->name));
 	}
 	return *known == 2;
 }
 
-/* The kernel's own page is in no file. */
+/* [vdso] and the like have no file to read names from. */
 static bool has_file(const struct reader_module *m)
 {
 	return strchr(m->path, '/') != NULL;
@@ -120,8 +126,8 @@ static void read_module(struct dump *d, const struct reader_module *m)
 		log_warn("no names from %s", err.text);
 }
 
-/* Is it where an earlier one was? */
-static bool took_a_place(const struct reader_info *info, size_t i)
+/* Whether module `i` occupies addresses of one that was loaded before it. */
+static bool reuses_addresses(const struct reader_info *info, size_t i)
 {
 	const struct reader_module *m = &info->modules[i];
 
@@ -131,19 +137,25 @@ static bool took_a_place(const struct reader_info *info, size_t i)
 	return false;
 }
 
-/* The first in each place are known from the start: they may be told late. */
-static void read_modules(struct dump *d)
+/*
+ * Reads the modules that were the first at their addresses. The trace may announce a module only
+ * after the first events in it, so these names apply from the start.
+ */
+static void read_first_modules(struct dump *d)
 {
 	const struct reader_info *info = reader_info(d->reader);
 
 	d->symbols = symbols_new();
 	for (size_t i = 0; i < info->module_count; i++)
-		if (!took_a_place(info, i))
+		if (!reuses_addresses(info, i))
 			read_module(d, &info->modules[i]);
 }
 
-/* Those that took the place of another one mean something from their time on. */
-static void pass_modules(struct dump *d, uint64_t time)
+/*
+ * Reads the modules loaded up to `time` that reuse addresses, and forgets the texts of the old
+ * names.
+ */
+static void read_later_modules(struct dump *d, uint64_t time)
 {
 	const struct reader_info *info = reader_info(d->reader);
 
@@ -152,11 +164,11 @@ static void pass_modules(struct dump *d, uint64_t time)
 
 		if (m->time > time)
 			return;
-		if (!took_a_place(info, d->modules_passed))
+		if (!reuses_addresses(info, d->modules_passed))
 			continue;
 		read_module(d, m);
-		map_free(&d->places);
-		d->places = (struct map){ 0 };
+		map_free(&d->site_texts);
+		d->site_texts = (struct map){ 0 };
 	}
 }
 
@@ -167,10 +179,10 @@ int dump_next(struct dump *d, struct dump_filter *filter, struct event *ev,
 
 	while ((got = reader_next(d->reader, ev, err)) > 0) {
 		if (d->symbols)
-			pass_modules(d, ev->time);
-		/* Also what is not shown changes what addresses mean. */
+			read_later_modules(d, ev->time);
+		/* Events that are not shown change objects, too: malloc and free, for example. */
 		*has_object = d->objects && objects_step(d->objects, ev, object);
-		if (wanted(d, filter, ev))
+		if (is_wanted(d, filter, ev))
 			return 1;
 	}
 	return got;
@@ -200,10 +212,10 @@ double dump_time(const struct dump *d, const struct event *ev)
 	return ev->time > start ? (double)(ev->time - start) / d->ticks_per_us : 0;
 }
 
-const char *dump_place(struct dump *d, uint64_t pc,
+const char *dump_site_text(struct dump *d, uint64_t pc,
 		       void (*make)(struct dump *d, uint64_t pc, struct buf *out))
 {
-	uint64_t *known = map_put(&d->places, pc, NULL);
+	uint64_t *known = map_put(&d->site_texts, pc, NULL);
 
 	if (*known == 0) {
 		*known = d->pool.size + 1;
@@ -221,7 +233,7 @@ const char *dump_label(struct dump *d, uint64_t addr)
 	return known ? (const char *)d->pool.data + *known - 1 : NULL;
 }
 
-/* "object:0x…" and "label:0x…", which a text trace brings. */
+/* Reads the labels of a text trace: its metadata "object:0x…" and "label:0x…". */
 static void read_labels(struct dump *d)
 {
 	const char *key, *value;
@@ -251,12 +263,12 @@ static void show(struct dump *d, struct options *o, struct err *err, int *result
 	bool has_object;
 	int got = 1;
 
-	if (o->form->begin && o->filter.left > 0)
+	if (o->form->begin && o->filter.remaining > 0)
 		o->form->begin(d);
-	while (o->filter.left > 0 && !d->failure &&
+	while (o->filter.remaining > 0 && !d->failure &&
 	       (got = dump_next(d, &o->filter, &ev, &object, &has_object, err)) > 0) {
 		o->form->event(d, &ev, has_object ? &object : NULL);
-		o->filter.left--;
+		o->filter.remaining--;
 		dump_flush(d, false);
 	}
 	*result = got < 0 ? -1 : 0;
@@ -289,14 +301,14 @@ static int dump_file(struct dump *d, struct options *o)
 		d->reader = reader_open(d->path, &err);
 		if (!d->reader)
 			return cmd_fail(&cmd_dump, "%s", err.text);
-		name = o->filter.threads ? stranger(d, o->filter.threads, &size) : NULL;
+		name = o->filter.threads ? unknown_thread(d, o->filter.threads, &size) : NULL;
 		if (name)
 			return cmd_usage(&cmd_dump, "no thread of this trace is called '%.*s'",
 					 (int)size, name);
 		read_labels(d);
 		read_clock(d);
 		if (!o->no_symbols && o->form != &dump_raw)
-			read_modules(d);
+			read_first_modules(d);
 		if (o->form != &dump_raw)
 			d->objects = objects_new(d->reader, d->symbols);
 		if (o->stats)
@@ -321,14 +333,14 @@ static void dump_free(struct dump *d)
 	symbols_free(d->symbols);
 	if (d->reader)
 		reader_close(d->reader);
-	map_free(&d->places);
+	map_free(&d->site_texts);
 	map_free(&d->labels);
 	buf_free(&d->pool);
 	buf_free(&d->scratch);
 	buf_free(&d->out);
 }
 
-/* A kind, or all kinds of a class. */
+/* Adds a kind, or all kinds of a class, to the filter; false if there is none of this name. */
 static bool add_kind(struct dump_filter *filter, const char *name, size_t size)
 {
 	int kind = kind_find(name, size);
@@ -387,7 +399,7 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -403,14 +415,14 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
 		case 't': o->filter.threads = optarg; break;
 		case 'k': code = add_kinds(&o->filter, optarg); break;
-		case 'n': code = parse_limit(&o->filter.left, optarg); break;
+		case 'n': code = parse_limit(&o->filter.remaining, optarg); break;
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_dump, CMD_OK);
 		default: return cmd_bad_option(&cmd_dump, argv, c);
 		}
 	if (code != CMD_OK)
 		return code;
 	if (optind == argc)
-		return cmd_usage(&cmd_dump, "which trace?");
+		return cmd_usage(&cmd_dump, "missing TRACE; usage: snarl dump [options] TRACE");
 	if (optind + 1 < argc)
 		return cmd_usage(&cmd_dump, "one trace at a time, not also '%s'", argv[optind + 1]);
 	return -1;
@@ -420,7 +432,7 @@ static int run(int argc, char **argv)
 {
 	struct options o = {
 		.form = &dump_text,
-		.filter = { .all_kinds = true, .left = UINT64_MAX },
+		.filter = { .all_kinds = true, .remaining = UINT64_MAX },
 	};
 	struct dump d = { 0 };
 	int code = parse(&o, argc, argv);
@@ -431,7 +443,7 @@ static int run(int argc, char **argv)
 	d.path = argv[optind];
 	code = dump_file(&d, &o);
 	dump_free(&d);
-	map_free(&o.filter.wanted);
+	map_free(&o.filter.listed);
 	return code;
 }
 

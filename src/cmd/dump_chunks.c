@@ -1,6 +1,6 @@
 /*
- * dump --chunks: what the file is made of, for those who look into the format
- * or a damaged trace.
+ * snarl dump --chunks: the headers of the chunks in file order, to study the format or a damaged
+ * trace.
  */
 #include <stdlib.h>
 
@@ -16,6 +16,7 @@ static const char *type_name(unsigned type)
 	return type < ARRAY_SIZE(name) ? name[type] : name[0];
 }
 
+/* For qsort(): offsets in ascending order. */
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -73,7 +74,7 @@ int dump_chunks(struct dump *d, bool json, struct err *err)
 		dump_flush(d, false);
 	}
 	if (!json && index.torn_bytes)
-		buf_addf(&d->out, "%llu bytes are in no whole chunk\n",
+		buf_addf(&d->out, "%llu bytes belong to no complete chunk\n",
 			 (unsigned long long)index.torn_bytes);
 	free(offsets);
 	index_close(&index);

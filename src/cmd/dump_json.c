@@ -1,5 +1,5 @@
 /*
- * dump --json: one object a line; docs/dump.md has the fields.
+ * snarl dump --json: one JSON object per line; docs/dump.md lists the members.
  */
 #include "base/json.h"
 #include "cmd/dump.h"
@@ -21,7 +21,7 @@ static void add_frame(struct json *j, const struct symbol_frame *frame)
 }
 
 /* The members that follow "pc". */
-static void make_place(struct dump *d, uint64_t pc, struct buf *out)
+static void make_site_text(struct dump *d, uint64_t pc, struct buf *out)
 {
 	struct symbol_frame frames[FRAMES_MAX];
 	size_t count = symbols_frames(d->symbols, pc, frames, FRAMES_MAX);
@@ -189,7 +189,7 @@ static void event(struct dump *d, const struct event *ev, const struct object *o
 	if (ev->pc) {
 		json_hex(&j, "pc", ev->pc);
 		if (d->symbols) {
-			place = dump_place(d, ev->pc, make_place);
+			place = dump_site_text(d, ev->pc, make_site_text);
 			json_members(&j, place, strlen(place));
 		}
 	}

@@ -1,5 +1,5 @@
 /*
- * dump --stats: how much of what.
+ * snarl dump --stats: counts by kind, thread, place and object, and what the trace lost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "trace/read/kinds.h"
 #include "trace/sites/sites.h"
 
-#define TOP 15u
+#define MAX_LINES 15u	/* of places, and of objects; the rest is summed up */
 
 struct line {
 	const char *name;
@@ -18,14 +18,14 @@ struct line {
 };
 
 struct stats {
-	uint64_t events, first, last;
+	uint64_t events, first, last;	/* number of events; time of the first and the last */
 	uint64_t kinds[TRACE_KIND_COUNT];
-	struct map threads, sites;	/* id, pc to how many */
-	struct strmap objects;
-	struct buf name;
+	struct map threads, sites;	/* number of events by thread id, by pc */
+	struct strmap objects;		/* number of events by name */
+	struct buf name;		/* scratch */
 };
 
-/* All blocks of one place together: they are rarely interesting one by one. */
+/* Counts an event of an object. Blocks allocated at the same place count as one object. */
 static void count_object(struct stats *s, struct dump *d, const struct object *object)
 {
 	struct object whole = *object;
@@ -84,7 +84,7 @@ struct collect {
 	struct buf name;
 };
 
-/* Several pcs may be one place: add them up by what is shown. */
+/* For map_each(): adds the events of a pc to those of its place, which several pcs may share. */
 static void collect_site(void *context, uint64_t pc, uint64_t count)
 {
 	struct collect *c = context;
@@ -105,6 +105,7 @@ static void collect_site(void *context, uint64_t pc, uint64_t count)
 	*strmap_put(c->places, (const char *)c->name.data, c->name.size, NULL) += count;
 }
 
+/* Returns the entries of a map, most frequent first. Free the array, not the names. */
 static struct line *sorted(const struct strmap *map, size_t *count)
 {
 	struct line *lines = xcalloc(map->used + 1, sizeof(*lines));
@@ -147,7 +148,7 @@ static void show_map(struct buf *out, struct json *j, const char *title, const c
 	size_t count;
 	struct line *lines = sorted(map, &count);
 
-	show_lines(out, j, title, key, lines, count, TOP);
+	show_lines(out, j, title, key, lines, count, MAX_LINES);
 	free(lines);
 }
 
@@ -179,16 +180,16 @@ static void show_threads(struct buf *out, struct json *j, const struct stats *s,
 	free(lines);
 }
 
-/* Keys of the trace that count what is not in it, and what can be done. */
+/* Metadata of the trace that counts losses, and their meaning. */
 static const struct {
 	const char *key, *meaning;
 } losses[] = {
-	{ "lost_records", "records lost: the disk was full or memory short" },
-	{ "lost_threads", "threads not recorded: more ran at once than there are places" },
-	{ "lost_signals", "records of signal handlers lost" },
+	{ "lost_records", "records were lost: no room on the disk, in memory or by --max-size" },
+	{ "lost_threads", "threads not recorded: too many ran at once" },
+	{ "lost_signals", "records of signal handlers were lost" },
 	{ "cut_locations",
-	  "locations whose early history was cut before they were shared: record with a larger --window" },
-	{ "cut_records", "records of memory that looked private dropped when the window was full" },
+	  "locations became shared after their early history was dropped: record with a larger --window" },
+	{ "cut_records", "records of unshared memory were dropped when the window was full" },
 };
 
 static uint64_t loss(const struct dump *d, size_t i)
@@ -218,7 +219,7 @@ static void show_losses(struct buf *out, struct json *j, const struct dump *d)
 	if (info->incomplete)
 		buf_add_text(out, "incomplete: the program was killed, crashed, or still runs\n");
 	if (info->torn_bytes)
-		buf_addf(out, "%llu bytes at the end were half written\n",
+		buf_addf(out, "%llu bytes at the end are an incomplete chunk\n",
 			 (unsigned long long)info->torn_bytes);
 	sites_describe(&sites, out);
 	if (sites.asked)

@@ -1,6 +1,5 @@
 /*
- * dump --text: the text form of the trace, and after each event, as a remark,
- * what its numbers mean.
+ * snarl dump --text: the text form of each event, and in a comment the meaning of its numbers.
  */
 #include "cmd/dump.h"
 #include "trace/read/kinds.h"
@@ -29,8 +28,8 @@ static void add_file(struct buf *out, const struct symbol_frame *frame)
 	buf_add_dec(out, frame->column);
 }
 
-/* f bank.c:30:5 (inlined in g bank.c:51:3) */
-static void make_place(struct dump *d, uint64_t pc, struct buf *out)
+/* Appends "f bank.c:30:5 (inlined in g bank.c:51:3)". */
+static void make_site_text(struct dump *d, uint64_t pc, struct buf *out)
 {
 	struct symbol_frame frames[FRAMES_MAX];
 	size_t count = symbols_frames(d->symbols, pc, frames, FRAMES_MAX);
@@ -62,7 +61,7 @@ static void make_place(struct dump *d, uint64_t pc, struct buf *out)
 		buf_add_char(out, ')');
 }
 
-/* 12.345us, without the price of printf. */
+/* Appends "+12.345us"; printf would dominate the time of a dump. */
 static void add_time(struct buf *out, double us)
 {
 	uint64_t ns = us > 0 ? (uint64_t)(us * 1000 + 0.5) : 0;
@@ -87,8 +86,10 @@ static void add_object(struct dump *d, const struct object *object)
 		object_describe(object, &d->out);
 }
 
-/* File names may hold anything; a remark must stay on its line. */
-static void tame(struct buf *out, size_t start)
+/*
+ * Replaces control characters, which file names may contain, so that a comment stays on its line.
+ */
+static void replace_controls(struct buf *out, size_t start)
 {
 	for (size_t i = start; i < out->size; i++)
 		if (out->data[i] < 0x20)
@@ -97,7 +98,7 @@ static void tame(struct buf *out, size_t start)
 
 static void event(struct dump *d, const struct event *ev, const struct object *object)
 {
-	const char *place = d->symbols && ev->pc ? dump_place(d, ev->pc, make_place) : "";
+	const char *place = d->symbols && ev->pc ? dump_site_text(d, ev->pc, make_site_text) : "";
 	const char *separator = "\t; ";
 	size_t start;
 
@@ -122,7 +123,7 @@ static void event(struct dump *d, const struct event *ev, const struct object *o
 		buf_add_text(&d->out, separator);
 		add_time(&d->out, dump_time(d, ev));
 	}
-	tame(&d->out, start);
+	replace_controls(&d->out, start);
 	buf_add_char(&d->out, '\n');
 }
 

@@ -59,7 +59,7 @@ static int parse_baseline(struct explore_options *o, const char *path)
 
 	baseline_free(o->baseline);
 	o->baseline = baseline_read(path, &err);
-	o->keep_going = true;	/* what is known must not hide what is new */
+	o->keep_going = true;	/* a bug of the baseline must not hide a new one */
 	return o->baseline ? CMD_OK : cmd_usage(o->cmd, "%s", err.text);
 }
 
@@ -112,9 +112,10 @@ int explore_options_take(struct explore_options *o, int c)
 int explore_options_end(struct explore_options *o, int argc, char **argv)
 {
 	if (optind == argc)
-		return cmd_usage(o->cmd, "which program?");
+		return cmd_usage(o->cmd, "missing PROGRAM; usage: snarl %s [options] [--] PROGRAM [ARGUMENT…]",
+				 o->cmd->name);
 	if (o->json && o->gen_suppressions)
-		return cmd_usage(o->cmd, "--json and --gen-suppressions both print on stdout");
+		return cmd_usage(o->cmd, "--json and --gen-suppressions both print on stdout: choose one");
 	if (o->seconds > 0 && !o->runs_given)
 		o->runs = 0;
 	o->program = argv + optind;

@@ -1,5 +1,5 @@
 /*
- * Options of the commands that run a program again and again: snarl test, snarl hunt.
+ * Options that hunt, test and check-fix share; cover and learn take some of them.
  */
 #ifndef CMD_EXPLORE_OPTIONS_H
 #define CMD_EXPLORE_OPTIONS_H
@@ -14,22 +14,22 @@
 #include "explore/search/oracle.h"
 
 struct explore_options {
-	const struct cmd *cmd;	/* whose they are, for messages */
-	uint64_t runs, jobs, seed, replays, max_steps;
+	const struct cmd *cmd;	/* named in messages */
+	uint64_t runs, jobs, seed, replays, max_steps;	/* runs, max_steps: 0 is no limit */
 	bool runs_given;
-	double seconds, timeout;
-	uint32_t flags;		/* CTL_… */
+	double seconds, timeout;	/* seconds: of --time, 0: no limit */
+	uint32_t flags;		/* CTL_TIMEOUTS and others of abi/control_block.h */
 	struct oracle oracle;
 	const char *backend, *out;
 	bool exec, keep_going, no_minimise, quiet, json, gen_suppressions;
 	struct baseline *baseline;	/* NULL: none */
-	const char **keep;	/* of --env; NULL ends it */
+	const char **keep;	/* arguments of --env, ended by NULL; NULL: none */
 	size_t keep_count, keep_capacity;
 	struct suppressions *suppress;	/* NULL: none */
-	char **program;
+	char **program;		/* name and arguments, ended by NULL */
 };
 
-/* Values of long options that have no letter; a command's own begin at EXPLORE_OPT_OWN. */
+/* Values of long options without a letter. Options of a single command begin at EXPLORE_OPT_OWN. */
 enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNORE_MISUSE,
        OPT_REAL_TIME, OPT_KEEP_GOING, OPT_NO_MINIMISE, OPT_REPLAYS, OPT_EXPECT_EXIT,
        OPT_EXPECT_OUTPUT, OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND,
@@ -64,55 +64,61 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	{ "json", no_argument, NULL, OPT_JSON }, \
 	{ "help", no_argument, NULL, 'h' }
 
-/* Of those that look for bugs, but do not begin with some. */
-#define EXPLORE_NEWS_OPTIONS \
+/* Options of hunt and test, which check-fix lacks. */
+#define EXPLORE_BASELINE_OPTIONS \
 	{ "baseline", required_argument, NULL, OPT_BASELINE }, \
 	{ "gen-suppressions", no_argument, NULL, OPT_GEN_SUPPRESSIONS }
 
-/* The part of --help about them, but for the budget. */
+/* The parts of --help about the options above. Each command describes --runs and --time itself. */
 #define EXPLORE_USAGE_RUNS \
-	"  -j, --jobs N         runs at the same time (default: one per CPU). What is found\n" \
-	"                       does not depend on it\n" \
-	"      --seed N         other interleavings (default 1)\n"
-#define EXPLORE_USAGE_NEWS \
-	"      --baseline FILE  a results.json: only what is not in it counts; goes on after\n" \
-	"                       what is\n" \
-	"      --gen-suppressions  print lines that suppress what was found\n"
+	"  -j, --jobs N         number of runs at the same time (default: one per CPU); does not\n" \
+	"                       change what is found\n" \
+	"      --seed N         seed of the random choices (default 1)\n"
+#define EXPLORE_USAGE_BASELINE \
+	"      --baseline FILE  an earlier results.json: only bugs that are not in it count; implies\n" \
+	"                       --keep-going\n" \
+	"      --gen-suppressions  print lines that suppress the bugs found\n"
 #define EXPLORE_USAGE_REST \
-	"      --timeouts       let time-outs of waits and sleeps come early, too\n" \
-	"      --spurious       let waits on conditions return for no reason, too\n" \
-	"      --ignore-misuse  misuse of locks and the like is not a failure\n" \
-	"      --real-time      clocks show the real time (runs may then not replay)\n" \
-	"      --keep-going     do not stop at the first failure: find different ones\n" \
-	"      --no-minimise    keep a failure as it was found, with all switches of threads\n" \
-	"      --replays N      replays that prove a bug (default 20)\n" \
+	"      --timeouts       also let time-outs of waits and sleeps expire early\n" \
+	"      --spurious       also let condition waits wake up without a signal\n" \
+	"      --ignore-misuse  do not count misuse of locks, conditions and threads as a failure\n" \
+	"      --real-time      let clocks show the real time (such runs may not replay)\n" \
+	"      --keep-going     continue after the first failure, to find different ones\n" \
+	"      --no-minimise    keep the schedule of a failure as found, with all its switches\n" \
+	"      --replays N      replays that all have to fail to prove a bug (default 20)\n" \
 	"\n" \
-	"What is a failure: a signal, an assertion, deadlock, hang, use after free, double\n" \
-	"free, misuse of a lock, no end in time, and\n" \
-	"      --expect-exit N|any   an exit status other than this (default 0)\n" \
-	"      --expect-output FILE  other output on stdout than in FILE\n" \
-	"      --same-output    other output on stdout than the first run that passes\n" \
-	"      --check CMD      a shell command that gets the output on stdin and the exit\n" \
-	"                       status in SNARL_STATUS; its status other than 0\n" \
-	"      --timeout T      a run that takes longer (default 10s)\n" \
+	"A run fails by a signal, an assertion, a deadlock, a hang, use after free, double free, misuse\n" \
+	"of a lock, or\n" \
+	"      --expect-exit N|any   an exit status other than N (default 0; any: none fails)\n" \
+	"      --expect-output FILE  stdout that differs from FILE\n" \
+	"      --same-output    stdout that differs from that of the first passing run\n" \
+	"      --check CMD      a shell command that exits with other than 0; its stdin is the run's\n" \
+	"                       stdout, and SNARL_STATUS the run's exit status\n" \
+	"      --timeout T      a run that takes longer than T (default 10s)\n" \
 	"\n" \
-	"      --max-steps N    give up a run after so many steps (default 20M; 0: never)\n" \
+	"      --max-steps N    give up a run after N steps, not as a failure (default 20M; 0: never)\n" \
 	"      --backend user|kernel  user-level threads (default), or kernel threads\n" \
-	"      --no-fork-server start the program anew for every run\n" \
-	"      --env NAME[=VALUE]  save this variable for replays (and set it); saved are\n" \
-	"                       otherwise only language, time zone, LD_* and MALLOC_*\n" \
-	"      --suppressions FILE  what is not to be told, as for ThreadSanitizer\n" \
-	"  -o, --out DIR        where bugs are saved (default: snarl-out)\n" \
+	"      --no-fork-server start the program anew for each run\n" \
+	"      --env NAME[=VALUE]  save this variable for replays, and set it if VALUE is given; always\n" \
+	"                       saved: language, time zone, LD_* and MALLOC_*\n" \
+	"      --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n" \
+	"  -o, --out DIR        folder of results and bugs (default: snarl-out)\n" \
 	"  -q, --quiet          no progress, no summary\n" \
-	"      --json           results as JSON on stdout\n"
+	"      --json           print the results as JSON on stdout\n"
 
 void explore_options_init(struct explore_options *o, const struct cmd *cmd, uint64_t runs);
 void explore_options_free(struct explore_options *o);
 
-/* `c` as getopt_long() gave it: one of the above, else it is passed over. Returns an exit code. */
+/*
+ * Takes the option `c` that getopt_long() returned; ignores it if it is none of the above. Returns
+ * CMD_OK, or an exit code after printing the reason.
+ */
 int explore_options_take(struct explore_options *o, int c);
 
-/* What is left of argv is the program; -1: go on. */
+/*
+ * Checks the options together and takes the rest of argv as the program. Returns -1 to continue, or
+ * an exit code after printing the reason.
+ */
 int explore_options_end(struct explore_options *o, int argc, char **argv);
 
 #endif

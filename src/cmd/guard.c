@@ -1,5 +1,6 @@
 /*
- * snarl guard: keeps a program on tested paths; guard_report.c tells what it did.
+ * snarl guard: runs a program under the guard of the runtime, and switches the guard of a running
+ * program on and off. guard_report.c prints what the guard did.
  */
 #include "cmd/guard_report.h"
 
@@ -24,24 +25,24 @@ static const char usage[] =
 	"usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]\n"
 	"       snarl guard --off PID | --on PID\n"
 	"\n"
-	"Runs a program and keeps it on paths that were tested: an access that would leave them is\n"
-	"delayed, never for long, until other threads have moved on. The rules come from\n"
-	"snarl learn. What was done is in snarl-out/guard.log.\n"
+	"Runs a program and delays accesses that would make an untested interleaving, for a short time,\n"
+	"until other threads have moved on. The rules come from snarl learn. guard.log in the folder of\n"
+	"--out lists the delays.\n"
 	"\n"
-	"      --rules FILE       what was learnt (default: rules.bin in DIR)\n"
-	"      --protect WHAT     pset (orders that were seen), tx (what was never interrupted),\n"
-	"                         both (default), none\n"
-	"      --wait MS          the longest delay of an access (default: 50; 1 to 1000)\n"
-	"      --noise N          naps at N of a thousand accesses: makes bugs happen, to compare\n"
-	"      --seed N           of the noise\n"
-	"      --out DIR          where guard.log goes and the rules are (default: snarl-out)\n"
-	"      --off PID          lets a guarded program run unguarded\n"
-	"      --on PID           guards it again\n"
-	"  -q, --quiet            nothing is said at the end\n"
-	"      --json             what was done, as JSON on stdout; what the program prints there\n"
-	"                         goes to stderr\n"
+	"      --rules FILE       rules of snarl learn (default: rules.bin in the folder of --out)\n"
+	"      --protect WHAT     rules to enforce: pset (tested orders), tx (transactions), both\n"
+	"                         (default), none\n"
+	"      --wait MS          longest delay of an access, 1 to 1000 (default 50)\n"
+	"      --noise N          sleep at N of 1000 accesses, to provoke bugs for a comparison\n"
+	"      --seed N           seed of --noise\n"
+	"  -o, --out DIR          folder of guard.log and the rules (default: snarl-out)\n"
+	"      --off PID          stop guarding a running program\n"
+	"      --on PID           guard it again\n"
+	"  -q, --quiet            no summary\n"
+	"      --json             print the summary as JSON on stdout; the program's stdout goes to\n"
+	"                         stderr\n"
 	"\n"
-	"Exit: as the program did; 2 usage; 3 it could not be run.\n"
+	"Exit: that of the program; 2 usage, 3 the program could not be run.\n"
 	"\n"
 	"  snarl learn -- ./bank && snarl guard -- ./bank\n";
 
@@ -72,7 +73,7 @@ static int check_protect(const char *text)
 	return cmd_usage(&cmd_guard, "--protect is pset, tx, both or none, not '%s'", text);
 }
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct guard_options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -100,13 +101,15 @@ static int parse(struct guard_options *o, int argc, char **argv)
 	if (o->pid && optind < argc)
 		return cmd_usage(&cmd_guard, "--off and --on take no program");
 	if (!o->pid && optind == argc)
-		return cmd_usage(&cmd_guard, "which program?");
+		return cmd_usage(&cmd_guard, "missing PROGRAM; usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]");
 	o->program = argv + optind;
 	return -1;
 }
 
-/* The log that a process was told of, from its environment; NULL: none. To be freed. */
-static char *log_of(uint64_t pid)
+/*
+ * The path of a process's log, from SNARL_OPTIONS in its environment; NULL if it has none. Free it.
+ */
+static char *log_path(uint64_t pid)
 {
 	static const char key[] = SNARL_OPTIONS_ENV "=";
 	char *path = xasprintf("/proc/%llu/environ", (unsigned long long)pid), *log = NULL;
@@ -127,9 +130,10 @@ static char *log_of(uint64_t pid)
 	return log;
 }
 
-static int switch_it(const struct guard_options *o)
+/* Sets the flag `off` in the log of the process --off or --on names; returns the exit code. */
+static int switch_guard(const struct guard_options *o)
 {
-	char *path = log_of(o->pid);
+	char *path = log_path(o->pid);
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
 	struct watchlog *log = MAP_FAILED;
 	struct stat st;
@@ -138,7 +142,7 @@ static int switch_it(const struct guard_options *o)
 	if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= sizeof(*log))
 		log = mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (log == MAP_FAILED || log->magic != WATCHLOG_MAGIC || log->version != WATCHLOG_VERSION)
-		code = cmd_fail(&cmd_guard, "process %llu is not guarded, or not yours",
+		code = cmd_fail(&cmd_guard, "process %llu does not run under snarl guard, or belongs to another user",
 				(unsigned long long)o->pid);
 	else
 		__atomic_store_n(&log->off, o->off, __ATOMIC_SEQ_CST);
@@ -150,25 +154,25 @@ static int switch_it(const struct guard_options *o)
 	return code;
 }
 
-static void set_options(struct watch_session *w, const struct guard_options *o)
+static void set_options(struct monitored_run *m, const struct guard_options *o)
 {
 	if (strcmp(o->protect, "none") == 0) {
-		watch_option(w, "mode", "off");
+		monitored_option(m, "mode", "off");
 	} else {
-		watch_option(w, "mode", "guard");
-		watch_option(w, "protect", o->protect);
+		monitored_option(m, "mode", "guard");
+		monitored_option(m, "protect", o->protect);
 	}
-	watch_number(w, "wait", o->wait_ms * 1000);
-	watch_number(w, "noise", o->noise);
-	watch_number(w, "seed", o->seed);
+	monitored_number_option(m, "wait", o->wait_ms * 1000);
+	monitored_number_option(m, "noise", o->noise);
+	monitored_number_option(m, "seed", o->seed);
 	if (o->quiet)
-		watch_option(w, "quiet", "1");
+		monitored_option(m, "quiet", "1");
 }
 
 static int run(int argc, char **argv)
 {
 	struct guard_options o = { .protect = "both", .out = "snarl-out", .wait_ms = 50 };
-	struct watch_session w = { 0 };
+	struct monitored_run m = { 0 };
 	int code = parse(&o, argc, argv);
 	struct err err;
 	char *own;
@@ -176,22 +180,22 @@ static int run(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (o.pid)
-		return switch_it(&o);
+		return switch_guard(&o);
 	own = xasprintf("%s/%s", o.out, COMPILE_FILE);
-	if (watch_open(&w, o.rules ? o.rules : own, &err) == 0) {
-		set_options(&w, &o);
-		if (watch_run(&w, o.program, o.json, &err) == 0 && guard_report(&w, &o, &err) == 0)
-			code = cmd_flush(&cmd_guard, proc_code(w.run.status));
+	if (monitored_open(&m, o.rules ? o.rules : own, &err) == 0) {
+		set_options(&m, &o);
+		if (monitored_execute(&m, o.program, o.json, &err) == 0 && guard_report(&m, &o, &err) == 0)
+			code = cmd_flush(&cmd_guard, proc_code(m.run.status));
 	}
 	if (code < 0)
 		code = cmd_fail(&cmd_guard, "%s", err.text);
 	free(own);
-	watch_close(&w);
+	monitored_close(&m);
 	return code;
 }
 
 const struct cmd cmd_guard = {
 	.name = "guard",
-	.summary = "run a program and keep it on tested paths",
+	.summary = "run a program and delay accesses that leave tested interleavings",
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /*
- * snarl help options: what SNARL_OPTIONS understands, from the table that the runtime parses with.
+ * snarl help options: lists the keys of SNARL_OPTIONS from the table that the runtime parses with.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void add_form(const struct option *o, struct buf *out)
 		buf_add_text(out, "NUMBER");
 }
 
-/* Appends "; from LOW to HIGH", without what is no limit, and the default. */
+/* Appends "; from LOW to HIGH; default N". UINT64_MAX means no upper limit, and no default. */
 static void add_range(const struct option *o, struct buf *out)
 {
 	if (o->type == PATH || o->type == CHOICE || o->type == SET)
@@ -77,7 +77,7 @@ int help_options(void)
 
 	puts("SNARL_OPTIONS=KEY=VALUE:KEY=VALUE passes options to an instrumented program. The commands\n"
 	     "of snarl set it; set it yourself to run a program without them, or for measurements.\n"
-	     "The first of several values is the default. %3a stands for ':' in a value, %25 for '%'.\n");
+	     "If values are listed, the first one is the default. In a value, write %3a for ':', %25 for '%'.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		buf_clear(&text);
 		add_form(&table[i], &text);

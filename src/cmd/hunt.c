@@ -1,3 +1,6 @@
+/*
+ * snarl hunt: options, and the setup of a hunt (explore/hunt) in a session.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,26 +15,25 @@
 static const char usage[] =
 	"usage: snarl hunt [options] [--] PROGRAM [ARGUMENT…]\n"
 	"\n"
-	"Finds concurrency bugs of a program that was built with snarl-cc: watches a few runs,\n"
-	"predicts from what its threads did in which order they would do harm, makes runs with\n"
-	"these orders, and spends what is left on other interleavings. What fails is saved and\n"
-	"replayed: only what fails again is called a bug.\n"
+	"Finds concurrency bugs in a program built with snarl-cc. Records a few runs, predicts orders\n"
+	"of events that would do harm, makes runs with these orders, and spends the remaining runs on\n"
+	"other interleavings. A failure is saved and replayed; it is a bug if all replays fail, too.\n"
 	"\n"
-	"      --runs N         how many in all (default 2000; with --time: no limit)\n"
-	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
-	"      --saturation N   end when N runs in a row show nothing new (default 1000; 0: never)\n"
-	"      --profiles N     runs to watch and predict from (default 4), of each input\n"
-	"      --input-dir DIR  hunt with each file in DIR: in the place of @@ in the arguments,\n"
-	"                       or as stdin if there is no @@\n"
-	"      --coverage       spend what is left on interleavings that no run had yet, as snarl\n"
-	"                       cover --chase does, and remember them in memo.db\n"
-	"      --snapshots N    what runs have in common is run once if it has N steps or more\n"
-	"                       (default 2000; 0: never). What is found does not depend on it\n"
+	"      --runs N         total number of runs (default 2000; with --time: no limit)\n"
+	"      --time T         time limit of the hunt: 90, 1.5s, 10m, 2h\n"
+	"      --saturation N   stop after N runs in a row with nothing new (default 1000; 0: never)\n"
+	"      --profiles N     recorded runs to predict from, for each input (default 4)\n"
+	"      --input-dir DIR  use each file in DIR as input: in place of @@ in the arguments, or\n"
+	"                       as stdin if there is no @@\n"
+	"      --coverage       spend the remaining runs on untested interleavings, as snarl cover\n"
+	"                       --chase does, and keep the coverage in memo.db\n"
+	"      --snapshots N    run the common beginning of runs only once if it has N steps or more\n"
+	"                       (default 2000; 0: never); does not change what is found\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
-	EXPLORE_USAGE_NEWS
+	EXPLORE_USAGE_BASELINE
 	"\n"
-	"Exit: 0 no failure, 1 a bug was proved, 3 the program could not be run.\n"
+	"Exit: 0 no bug proved, 1 a bug was proved, 3 the program could not be run.\n"
 	"\n"
 	"  snarl hunt -- ./bank 100\n"
 	"  snarl hunt --time 10m --keep-going -- ./server --selftest\n"
@@ -44,8 +46,8 @@ struct options {
 	bool coverage;
 };
 
-/* After what was found, before the figures. */
-static void tell_saturation(struct session_print *p)
+/* Printed after the failures and before the summary. */
+static void print_saturation(struct session_print *p)
 {
 	if (p->o->quiet || !p->session.hunt->saturated)
 		return;
@@ -54,7 +56,7 @@ static void tell_saturation(struct session_print *p)
 		(unsigned long long)p->session.hunt->saturated, plural(p->session.hunt->saturated));
 }
 
-static void tell_coverage(struct session_print *p)
+static void print_coverage(struct session_print *p)
 {
 	const struct cover *c = p->session.hunt->cover;
 
@@ -111,8 +113,8 @@ static int hunt(const struct options *o)
 	s->hunt = hunt_stats(h);
 	code = hunt_run(h, &err);
 	inputs_restore(&inputs);
-	tell_saturation(&p);
-	tell_coverage(&p);
+	print_saturation(&p);
+	print_coverage(&p);
 	code = session_print_end(&p, code, &err);
 	hunt_free(h);
 	cover_close(&cover);
@@ -130,11 +132,11 @@ static const struct option long_options[] = {
 	{ "snapshots", required_argument, NULL, OPT_SNAPSHOTS },
 	{ "coverage", no_argument, NULL, OPT_COVERAGE },
 	EXPLORE_LONG_OPTIONS,
-	EXPLORE_NEWS_OPTIONS,
+	EXPLORE_BASELINE_OPTIONS,
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;

@@ -1,3 +1,7 @@
+/*
+ * snarl learn: options, and what to do with the database of rules: learn from runs or traces,
+ * merge, take guard logs, dump. The last step compiles rules.bin for snarl check and snarl guard.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,46 +28,47 @@ static const char usage[] =
 	"       snarl learn [options] --guard-log LOG…\n"
 	"       snarl learn [options] --dump [DATABASE]\n"
 	"\n"
-	"Learns from runs that pass which accesses stay together, which follow which, and which\n"
-	"make transactions, until runs teach nothing new. snarl check tells what breaks these\n"
-	"rules, snarl guard keeps a program to them.\n"
+	"Learns rules from passing runs: which two accesses no other thread comes between, which\n"
+	"accesses follow which, and which functions are transactions. Makes runs until they teach\n"
+	"nothing new. snarl check reports violations of these rules, snarl guard delays accesses to\n"
+	"prevent them.\n"
 	"\n"
-	"      --runs N         at most (default 200)\n"
-	"  -j, --jobs N         runs looked through at the same time, while others are made (default: one per CPU)\n"
-	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
-	"      --stable M       end when M runs in a row taught nothing new (default 20; 0: never)\n"
-	"      --schedules      under control, each run another interleaving; without: as they come,\n"
-	"                       threads in parallel, but for one in four, so that they meet\n"
-	"      --parallel       … all of them as they come\n"
-	"      --seed N         other interleavings (default 1)\n"
-	"      --threshold T    an invariant may be broken in T passing runs (default 0): some may\n"
-	"                       have gone wrong unnoticed\n"
-	"      --granularity N  bytes of memory that count as one: 1, 2, 4 … 64 (default 8)\n"
+	"      --runs N         largest number of runs (default 200)\n"
+	"  -j, --jobs N         traces analysed at the same time (default: one per CPU, at most 8)\n"
+	"      --time T         time limit of the training: 90, 1.5s, 10m, 2h\n"
+	"      --stable M       stop after M runs in a row with nothing new (default 20; 0: never)\n"
+	"      --schedules      make controlled runs only, each with another interleaving (default:\n"
+	"                       one run in four is controlled, the others are parallel)\n"
+	"      --parallel       make parallel runs only\n"
+	"      --seed N         seed of the random choices (default 1)\n"
+	"      --threshold T    passing runs that may violate an invariant without refuting it, since\n"
+	"                       some failures go unnoticed (default 0)\n"
+	"      --granularity N  bytes that count as one location: 1, 2, 4 … 64 (default 8)\n"
 	"\n"
-	"Runs that fail teach nothing. A failure is a signal, an assertion, and\n"
-	"      --expect-exit N|any   an exit status other than this (default 0)\n"
-	"      --expect-output FILE  other output on stdout than in FILE\n"
-	"      --same-output    other output on stdout than the first run that passes\n"
-	"      --check CMD      a shell command that gets the output on stdin and the exit\n"
-	"                       status in SNARL_STATUS; its status other than 0\n"
-	"      --timeout T      a run that takes longer (default 10s)\n"
+	"Runs that fail teach nothing. A run fails by a signal, an assertion, or\n"
+	"      --expect-exit N|any   an exit status other than N (default 0; any: none fails)\n"
+	"      --expect-output FILE  stdout that differs from FILE\n"
+	"      --same-output    stdout that differs from that of the first passing run\n"
+	"      --check CMD      a shell command that exits with other than 0; its stdin is the run's\n"
+	"                       stdout, and SNARL_STATUS the run's exit status\n"
+	"      --timeout T      a run that takes longer than T (default 10s)\n"
 	"\n"
-	"      --timeouts       under control: let time-outs of waits and sleeps come early, too\n"
-	"      --spurious       … and let waits on conditions return for no reason\n"
-	"      --max-steps N    … give up a run after so many steps (default 20M; 0: never)\n"
-	"      --backend user|kernel  … user-level threads (default), or kernel threads\n"
-	"      --db FILE        the database (default: learn.db in the folder of --out)\n"
-	"      --program NAME   of several in the database, this one\n"
-	"      --traces         learn from the traces that follow, all of runs that passed\n"
-	"      --merge          add the databases that follow to it\n"
-	"      --guard-log      the guarded runs of the logs that follow were good: what was delayed in\n"
-	"                       vain is allowed from now on\n"
-	"      --dump           print what is known\n"
+	"      --timeouts       controlled runs: also let time-outs of waits and sleeps expire early\n"
+	"      --spurious       controlled runs: also let condition waits wake up without a signal\n"
+	"      --max-steps N    controlled runs: give up a run after N steps (default 20M; 0: never)\n"
+	"      --backend user|kernel  controlled runs: user-level threads (default), or kernel threads\n"
+	"      --db FILE        database (default: learn.db in the folder of --out)\n"
+	"      --program NAME   program to use, if the database has several\n"
+	"      --traces         learn from the given traces, all of passing runs\n"
+	"      --merge          add the given databases to that of --db\n"
+	"      --guard-log      learn from the given logs of guarded runs, all of which passed: allow\n"
+	"                       the orders that delays could not avoid\n"
+	"      --dump           print the rules\n"
 	"  -o, --out DIR        folder of results (default: snarl-out)\n"
 	"  -q, --quiet          no progress, no summary\n"
-	"      --json           the summary as JSON on stdout\n"
+	"      --json           print the summary as JSON on stdout\n"
 	"\n"
-	"Exit: 0; 3 the program could not be run, or no run passed.\n"
+	"Exit: 0 done, 3 the program could not be run, or no run passed.\n"
 	"\n"
 	"  snarl learn -- ./bank 100\n"
 	"  snarl learn --schedules --stable 20 -- ./bank 100\n"
@@ -74,10 +79,10 @@ enum form { FORM_RUN, FORM_TRACES, FORM_MERGE, FORM_GUARD_LOG, FORM_DUMP };
 struct options {
 	struct explore_options explore;
 	uint64_t stable, threshold, granularity;
-	bool schedules, parallel;	/* only such runs */
-	const char *db, *name;
+	bool schedules, parallel;	/* controlled runs only; parallel runs only */
+	const char *db, *name;		/* of --db and --program; NULL: default */
 	enum form form;
-	char **operands;
+	char **operands;		/* arguments after the options */
 	int operand_count;
 };
 
@@ -94,20 +99,20 @@ static int learn_traces(const struct options *o, struct learner *l, struct train
 	return 0;
 }
 
-static void tell(const struct options *o, const struct training_tally *t, const struct learner *l,
+static void print_summary(const struct options *o, const struct training_tally *t, const struct learner *l,
 		 const struct compile_stats *c, const char *rules)
 {
 	if (o->explore.quiet)
 		return;
-	fprintf(stderr, "snarl: %llu run%s, %llu passed and taught %llu new place%s, %llu pair%s, %llu cut%s; "
-		"%llu invariant%s fell%s\n", (unsigned long long)t->made, plural(t->made),
+	fprintf(stderr, "snarl: %llu run%s, %llu passed; new: %llu place%s, %llu pair%s, %llu cut%s; "
+		"%llu invariant%s refuted%s\n", (unsigned long long)t->made, plural(t->made),
 		(unsigned long long)t->passed, (unsigned long long)t->all.sites, plural(t->all.sites),
 		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
 		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
-		t->settled ? "; the last ones nothing new" : session_interrupted ? "; interrupted" :
-		o->form == FORM_RUN && o->stable ? "; that is not all: learn again for more" : "");
+		t->settled ? "; the last runs showed nothing new" : session_interrupted ? "; interrupted" :
+		o->form == FORM_RUN && o->stable ? "; not stable yet: run snarl learn again" : "");
 	if (l->lost)
-		fprintf(stderr, "snarl: runs were too large to look at all of them: pairs may be missing\n");
+		fprintf(stderr, "snarl: some runs were too large to be analysed completely: pairs may be missing\n");
 	fprintf(stderr, "snarl: %s: %u place%s, %u with an invariant, %u to check, %u open, "
 		"%u transaction%s of %u place%s\n", rules, c->sites, plural(c->sites), c->invariants, c->watched,
 		c->open, c->transactions, plural(c->transactions), c->members, plural(c->members));
@@ -145,7 +150,7 @@ static void print_json(const struct training_tally *t, const struct compile_stat
 	buf_free(&out);
 }
 
-/* The rules of what is known now. */
+/* Compiles the database into rules.bin. Returns 0, or -1 and *err. */
 static int write_rules(const struct options *o, struct store *store, const char *name, const char *path,
 		       struct compile_stats *stats, struct err *err)
 {
@@ -177,7 +182,7 @@ static void on_uncontrolled(void *ctx, const struct err *err)
 
 	progress_clear(&p->progress);
 	if (!p->o->quiet)
-		fprintf(stderr, "snarl: all runs in parallel from here on: %s\n", err->text);
+		fprintf(stderr, "snarl: the program cannot be controlled, further runs are parallel: %s\n", err->text);
 }
 
 static int learn_runs(const struct options *o, struct session_print *p, struct learner *l,
@@ -214,12 +219,12 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 				    learn_traces(o, &learner, &tally, err)) < 0))
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK && !tally.passed && !session_interrupted)
-		code = cmd_fail(&cmd_learn, "none of %llu runs passed: look why with snarl hunt, or say what "
-				"is expected (--expect-exit)", (unsigned long long)tally.made);
+		code = cmd_fail(&cmd_learn, "none of %llu runs passed: find out why with snarl hunt, or "
+				"describe a passing run with --expect-exit", (unsigned long long)tally.made);
 	if (code == CMD_OK && write_rules(o, store, name, rules, &stats, err) < 0)
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK)
-		tell(o, &tally, &learner, &stats, rules);
+		print_summary(o, &tally, &learner, &stats, rules);
 	if (code == CMD_OK && o->explore.json)
 		print_json(&tally, &stats, db, rules);
 	learner_close(&learner);
@@ -251,7 +256,10 @@ static int merge(const struct options *o, struct store *store, const char *rules
 	for (int i = 0; i < o->operand_count; i++)
 		if (store_merge(store, o->operands[i], err) < 0)
 			return cmd_fail(&cmd_learn, "%s", err->text);
-	/* With several programs there is no one set of rules. */
+	/*
+	 * If the database has several programs, --program has to choose one before rules can be
+	 * compiled.
+	 */
 	if (write_rules(o, store, o->name, rules, &stats, err) == 0 && !o->explore.quiet)
 		fprintf(stderr, "snarl: %s: %u places, %u open\n", rules, stats.sites, stats.open);
 	return CMD_OK;
@@ -268,13 +276,14 @@ static int take_guard_logs(const struct options *o, struct store *store, const c
 	if (write_rules(o, store, o->name, rules, &stats, err) < 0)
 		return cmd_fail(&cmd_learn, "%s", err->text);
 	if (!o->explore.quiet)
-		fprintf(stderr, "snarl: %llu orders were waited for in vain, %llu of them new, %llu of places "
-			"unknown here; %s: %u open\n", (unsigned long long)sum.taken,
+		fprintf(stderr, "snarl: %llu order%s that delays did not avoid, %llu of them new, %llu at places "
+			"unknown here; %s: %u open\n", (unsigned long long)sum.taken, plural(sum.taken),
 			(unsigned long long)sum.new, (unsigned long long)sum.unknown, rules, stats.open);
 	return CMD_OK;
 }
 
-static int act(const struct options *o)
+/* Opens the database and does what the form of the command line asks for; returns the exit code. */
+static int execute(const struct options *o)
 {
 	char *own = xasprintf("%s/%s", o->explore.out, STORE_FILE);
 	char *rules = xasprintf("%s/%s", o->explore.out, COMPILE_FILE);
@@ -295,7 +304,7 @@ static int act(const struct options *o)
 		code = merge(o, store, rules, &err);
 	else
 		code = learn(o, store, db, rules, &err);
-	/* What could not be run leaves no trace. */
+	/* A program that could not be run leaves no empty database behind. */
 	fresh = fresh && store && code != CMD_OK && store_is_empty(store);
 	store_close(store);
 	if (fresh)
@@ -340,7 +349,15 @@ static const struct option long_options[] = {
 	{ 0 },
 };
 
-/* -1: go on. */
+/* The missing argument and the usage of each form, for messages. */
+static const char *const usage_of[] = {
+	[FORM_RUN] = "PROGRAM; usage: snarl learn [options] [--] PROGRAM [ARGUMENT…]",
+	[FORM_TRACES] = "TRACE; usage: snarl learn [options] --traces TRACE…",
+	[FORM_MERGE] = "DATABASE; usage: snarl learn [options] --merge DATABASE…",
+	[FORM_GUARD_LOG] = "LOG; usage: snarl learn [options] --guard-log LOG…",
+};
+
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -355,7 +372,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_THRESHOLD:
 			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30, &o->threshold);
 			break;
-		case OPT_GRANULARITY: code = learn_granularity(&cmd_learn, optarg, &o->granularity); break;
+		case OPT_GRANULARITY: code = learn_parse_granularity(&cmd_learn, optarg, &o->granularity); break;
 		case OPT_SCHEDULES: o->schedules = true; break;
 		case OPT_PARALLEL: o->parallel = true; break;
 		case OPT_DB: o->db = optarg; break;
@@ -376,9 +393,7 @@ static int parse(struct options *o, int argc, char **argv)
 	if (o->schedules && o->parallel)
 		return cmd_usage(&cmd_learn, "--schedules and --parallel exclude each other");
 	if (!o->operand_count && o->form != FORM_DUMP)
-		return cmd_usage(&cmd_learn, o->form == FORM_MERGE ? "--merge: which databases?" :
-				 o->form == FORM_GUARD_LOG ? "--guard-log: which?" :
-				 o->form == FORM_TRACES ? "--traces: which?" : "which program?");
+		return cmd_usage(&cmd_learn, "missing %s", usage_of[o->form]);
 	return -1;
 }
 
@@ -390,13 +405,13 @@ static int run(int argc, char **argv)
 	explore_options_init(&o.explore, &cmd_learn, 200);
 	code = parse(&o, argc, argv);
 	if (code < 0)
-		code = act(&o);
+		code = execute(&o);
 	explore_options_free(&o.explore);
 	return code;
 }
 
 const struct cmd cmd_learn = {
 	.name = "learn",
-	.summary = "what stays together and what follows what in runs that pass",
+	.summary = "learn rules from passing runs, for check and guard",
 	.run = run,
 };

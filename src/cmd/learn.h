@@ -1,5 +1,5 @@
 /*
- * What snarl learn and snarl check have in common.
+ * What snarl learn and snarl check share: an option and texts of learnt rules.
  */
 #ifndef CMD_LEARN_H
 #define CMD_LEARN_H
@@ -8,13 +8,16 @@
 #include "cmd/cmd.h"
 #include "learn/rule_database.h"
 
-/* CMD_OK, or CMD_USAGE after saying so: a power of two from 1 to 64. */
-int learn_granularity(const struct cmd *cmd, const char *text, uint64_t *out);
+/*
+ * Parses --granularity, a power of two from 1 to 64. Returns CMD_OK, or CMD_USAGE after printing
+ * why.
+ */
+int learn_parse_granularity(const struct cmd *cmd, const char *text, uint64_t *out);
 
-/* "bank.c:41 write in deposit" */
-void learn_place(const struct known_site *s, struct buf *out);
+/* Appends "bank.c:41 write in deposit". */
+void learn_describe_site(const struct known_site *s, struct buf *out);
 
-/* All that is known, as text. */
+/* Appends all rules as text, for --dump. */
 void learn_dump(const struct known *k, uint64_t threshold, struct buf *out);
 
 #endif

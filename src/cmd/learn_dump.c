@@ -1,3 +1,6 @@
+/*
+ * snarl learn --dump: the rules of a database as text.
+ */
 #include "cmd/learn.h"
 
 #include <stdlib.h>
@@ -7,16 +10,16 @@
 #include "learn/compile.h"
 #include "learn/fold/lifetx.h"
 
-int learn_granularity(const struct cmd *cmd, const char *text, uint64_t *out)
+int learn_parse_granularity(const struct cmd *cmd, const char *text, uint64_t *out)
 {
 	int code = numbers_count(cmd, "--granularity", text, 1, 64, out);
 
 	if (code == CMD_OK && (*out & (*out - 1)))
-		return cmd_usage(cmd, "--granularity takes 1, 2, 4, 8, 16, 32 or 64, not '%s'", text);
+		return cmd_usage(cmd, "--granularity needs 1, 2, 4, 8, 16, 32 or 64, not '%s'", text);
 	return code;
 }
 
-void learn_place(const struct known_site *s, struct buf *out)
+void learn_describe_site(const struct known_site *s, struct buf *out)
 {
 	const char *slash = strrchr(s->file, '/');
 
@@ -29,13 +32,14 @@ void learn_place(const struct known_site *s, struct buf *out)
 		buf_addf(out, " in %s", s->function);
 }
 
+/* The sites that site `m` followed in passing runs (`seen`), or could have followed. */
 static void dump_pairs(const struct known *k, uint32_t m, bool seen, const char *title, struct buf *out)
 {
 	for (size_t i = 0; i < k->pair_count; i++)
 		if (k->pairs[i].second == m && (seen ? k->pairs[i].seen > 0 :
 						       !k->pairs[i].seen && k->pairs[i].expected)) {
 			buf_addf(out, "    %s ", title);
-			learn_place(&k->sites[k->pairs[i].first], out);
+			learn_describe_site(&k->sites[k->pairs[i].first], out);
 			if (seen)
 				buf_addf(out, " (%llu run%s)", (unsigned long long)k->pairs[i].seen,
 					 k->pairs[i].seen == 1 ? "" : "s");
@@ -49,7 +53,7 @@ static void dump_site(const struct known *k, uint32_t i, const uint32_t *marks, 
 	const struct known_site *s = &k->sites[i];
 
 	buf_add_text(out, "  ");
-	learn_place(s, out);
+	learn_describe_site(s, out);
 	buf_addf(out, ": %llu run%s", (unsigned long long)s->runs, s->runs == 1 ? "" : "s");
 	if (known_holds(s, threshold))
 		buf_add_text(out, ", invariant");
@@ -70,6 +74,7 @@ static void dump_site(const struct known *k, uint32_t i, const uint32_t *marks, 
 	dump_pairs(k, i, false, "may follow", out);
 }
 
+/* A function whose runs were interleaved (`cuts`), or that is a transaction, with its sites. */
 static void dump_function(const struct known *k, uint32_t f, const uint32_t *marks, struct buf *out)
 {
 	const struct known_site *s = &k->sites[f];
@@ -77,13 +82,13 @@ static void dump_function(const struct known *k, uint32_t f, const uint32_t *mar
 	if (!s->cuts && !(marks[f] & RULES_HOLDS_TX))
 		return;
 	buf_add_text(out, "  ");
-	learn_place(s, out);
+	learn_describe_site(s, out);
 	buf_addf(out, ":%s%s%s\n", marks[f] & RULES_HOLDS_TX ? " transaction" : "",
 		 s->cuts & LIFETX_ENTRY ? " cut at entry" : "", s->cuts & LIFETX_EXIT ? " cut at exit" : "");
 	for (size_t i = 0; i < k->member_count; i++)
 		if (k->members[i].first == f && marks[f] & RULES_HOLDS_TX) {
 			buf_add_text(out, "    ");
-			learn_place(&k->sites[k->members[i].second], out);
+			learn_describe_site(&k->sites[k->members[i].second], out);
 			buf_add_char(out, '\n');
 		}
 }
@@ -105,11 +110,11 @@ void learn_dump(const struct known *k, uint64_t threshold, struct buf *out)
 		const struct known_triple *t = &k->triples[i];
 
 		buf_addf(out, "  %s ", avio_pattern_name(t->pattern));
-		learn_place(&k->sites[t->p], out);
+		learn_describe_site(&k->sites[t->p], out);
 		buf_add_text(out, ", ");
-		learn_place(&k->sites[t->r], out);
+		learn_describe_site(&k->sites[t->r], out);
 		buf_add_text(out, ", ");
-		learn_place(&k->sites[t->i], out);
+		learn_describe_site(&k->sites[t->i], out);
 		buf_addf(out, " (%llu)\n", (unsigned long long)t->runs);
 	}
 	buf_add_text(out, "\nruns: new places, broken invariants, pairs, expected pairs, cuts\n");

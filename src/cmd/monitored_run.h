@@ -1,6 +1,6 @@
 /*
- * What snarl check and snarl guard have in common: a program run by rules, and the log of
- * what happened (abi/monitor_log.h).
+ * A run of a program under the monitor of the runtime, for snarl check and snarl guard: the rules
+ * that it enforces, the shared log of what it saw (abi/monitor_log.h), and names for that.
  */
 #ifndef CMD_MONITORED_RUN_H
 #define CMD_MONITORED_RUN_H
@@ -13,47 +13,52 @@
 #include "cmd/run_program.h"
 #include "symbol/program_sites.h"
 
-/* All zero at first; free it in any case. */
-struct watch_session {
-	struct rules_header *rules;	/* the file; NULL: none */
-	struct watchlog *log;
+/* Initialise with zeros. Call monitored_close() even if monitored_open() failed. */
+struct monitored_run {
+	struct rules_header *rules;	/* content of the rules file; NULL: no rules */
+	struct watchlog *log;		/* shared with the program */
 	int log_fd;
-	struct buf options;		/* SNARL_OPTIONS; add to it what else is wanted */
+	struct buf options;		/* value of SNARL_OPTIONS for the program */
 	struct run run;
 	struct places places;
-	/* Those that were used, what is the same added up, most frequent first. */
-	struct watchlog_record *records;
-	size_t count;
+	struct watchlog_record *records;	/* of the log, merged by site, most frequent first */
+	size_t count;			/* number of `records` */
 };
 
-/* Reads the rules (NULL: none) and makes the log. -1 with the reason. */
-int watch_open(struct watch_session *w, const char *rules, struct err *err);
-void watch_close(struct watch_session *w);
+/* Reads the file `rules` (NULL: none) and creates the log. Returns 0, or -1 and *err. */
+int monitored_open(struct monitored_run *m, const char *rules, struct err *err);
+void monitored_close(struct monitored_run *m);
 
-void watch_option(struct watch_session *w, const char *key, const char *value);
-void watch_number(struct watch_session *w, const char *key, uint64_t value);
+/* Add KEY=VALUE to the options. */
+void monitored_option(struct monitored_run *m, const char *key, const char *value);
+void monitored_number_option(struct monitored_run *m, const char *key, uint64_t value);
 
-/* Runs the program and collects the records; -1 with the reason. */
-int watch_run(struct watch_session *w, char **program, bool json, struct err *err);
+/*
+ * Runs the program to its end and fills `records`. `json`: its stdout becomes stderr. Returns 0, or
+ * -1 and *err.
+ */
+int monitored_execute(struct monitored_run *m, char **program, bool json, struct err *err);
 
-/* Appends "bank.c:41 (deposit)"; of site 0 `none`. */
-void watch_place(struct watch_session *w, uint32_t site, const char *none, struct buf *out);
+/* Appends "bank.c:41 (deposit)"; for site 0, which is no site, `none`. */
+void monitored_describe_site(struct monitored_run *m, uint32_t site, const char *none, struct buf *out);
 
-/* Members "function", "file", "line", "op" of an object. */
-void watch_place_json(struct watch_session *w, const char *key, uint32_t site, struct json *j);
+/* Adds the object `key` with members "function", "file", "line" and "op"; empty for site 0. */
+void monitored_site_json(struct monitored_run *m, const char *key, uint32_t site, struct json *j);
 
-/* Appends "BUILD-ID+0xOFFSET", or "-". */
-void watch_key(const struct watch_session *w, uint32_t site, struct buf *out);
+/* Appends "BUILD-ID+0xOFFSET", or "-" for site 0. */
+void monitored_site_key(const struct monitored_run *m, uint32_t site, struct buf *out);
 
-/* Appends the variable of a record, or nothing. */
-void watch_variable(struct watch_session *w, const struct watchlog_record *r, struct buf *out);
+/* Appends the name of the variable of a record, or nothing if it is unknown. */
+void monitored_variable(struct monitored_run *m, const struct watchlog_record *r, struct buf *out);
 
-/* "RWR" …, "pset", "tx" */
-const char *watch_kind_name(enum watchlog_kind kind);
+/* Returns the name of a kind of record: "RWR" and the like, "pset", "tx", or "none". */
+const char *monitored_kind_name(enum watchlog_kind kind);
 
-/* How the program ended, and what could not be seen; one line each on stderr. */
-void watch_tell_end(const struct watch_session *w, const char *program);
-void watch_tell_lost(const struct watch_session *w);
-void watch_end_json(const struct watch_session *w, char **program, struct json *j);
+/* Print on stderr how the program ended if it failed, and what the log lacks. */
+void monitored_print_end(const struct monitored_run *m, const char *program);
+void monitored_print_losses(const struct monitored_run *m);
+
+/* Adds members: the program, how it ended, seconds, watched places, and losses. */
+void monitored_end_json(const struct monitored_run *m, char **program, struct json *j);
 
 #endif

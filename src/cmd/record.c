@@ -1,3 +1,7 @@
+/*
+ * snarl record: runs a program with the runtime in mode record, collects the traces that it and its
+ * children left behind (trace/collect.h), and prints what they contain and lost.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -19,47 +23,44 @@
 #include "trace/collect.h"
 #include "trace/sites/sites.h"
 
-#define PATH_LIMIT 3000u	/* the runtime's, with room for what it appends */
-#define WINDOW_LEAST (64ull << 10)
-#define WINDOW_MOST (16ull << 30)
-#define SIZE_LEAST (64ull << 10)
-#define SIZE_MOST (100000ull << 30)
+#define PATH_LIMIT 3000u	/* bytes: the runtime's limit, less what it appends */
+#define WINDOW_MIN (64ull << 10)	/* of --window, in records */
+#define WINDOW_MAX (16ull << 30)
+#define SIZE_MIN (64ull << 10)		/* of --max-size, in bytes */
+#define SIZE_MAX_BYTES (100000ull << 30)
 
 static const char usage[] =
 	"usage: snarl record [options] [--] PROGRAM [ARGUMENT…]\n"
 	"\n"
-	"Runs a program that was built with snarl-cc and writes what its threads do to a\n"
-	"trace; snarl dump shows it.\n"
+	"Runs a program built with snarl-cc and writes the events of its threads to a trace. snarl dump\n"
+	"shows it, snarl analyze predicts bugs from it.\n"
 	"\n"
-	"  -o, --out FILE       the trace (default: trace.snarl). An older one is replaced\n"
-	"                       when the new one is complete. Other processes that the\n"
-	"                       program starts get FILE.PID\n"
-	"      --window N       records that wait until it is known whether their memory\n"
-	"                       is shared (default 4M; 64K to 16G). If that was not enough,\n"
-	"                       the summary says so\n"
-	"      --max-size SIZE  of the trace, with K, M or G (default: half of what is free\n"
-	"                       on the disk); what comes later is lost, and counted\n"
-	"      --no-filter      keep every access, also to memory only one thread uses\n"
-	"      --sites TRACE    record only at places that touched shared memory in an\n"
-	"                       earlier trace of the same build: faster. May be given again:\n"
-	"                       places of any. Takes lists of snarl dump --sites as well\n"
-	"      --fork record|off  what forked children do (default: record)\n"
-	"      --wait SECONDS   how long to wait for processes that the program left\n"
-	"                       running (default: 2)\n"
-	"      --exit-code      exit as the program did, not by whether recording worked\n"
-	"      --keep-live      keep the live memory as FILE.live, to look into snarl itself\n"
+	"  -o, --out FILE       trace to write (default: trace.snarl); an older one is replaced when\n"
+	"                       the new one is complete. Traces of child processes are FILE.PID\n"
+	"      --window N       size of the window: records kept until it is known whether their memory\n"
+	"                       is shared (default 4M; 64K to 16G). The summary says if it was too small\n"
+	"      --max-size SIZE  largest size of the trace, with K, M or G (default: half of the free\n"
+	"                       disk space); later records are lost, and counted\n"
+	"      --no-filter      keep every access, also to memory that only one thread uses\n"
+	"      --sites TRACE    record only sites that touched shared memory in an earlier trace of the\n"
+	"                       same build: faster. May be given several times; also takes the lists\n"
+	"                       of snarl dump --sites\n"
+	"      --fork record|off  whether forked children are recorded (default: record)\n"
+	"      --wait SECONDS   longest wait for processes that the program left running (default 2)\n"
+	"      --exit-code      exit with the program's status instead of 0\n"
+	"      --keep-live      keep the live memory as FILE.live, to debug snarl itself\n"
 	"  -q, --quiet          no summary, no warnings of the runtime\n"
-	"      --json           the summary as JSON on stdout; what the program prints there\n"
-	"                       goes to stderr\n"
+	"      --json           print the summary as JSON on stdout; the program's stdout goes to\n"
+	"                       stderr\n"
 	"\n"
-	"Exit: 0 recorded, however the program ended; 3 it could not be run or recorded.\n"
+	"Exit: 0 recorded, however the program ended; 3 the program could not be run or recorded.\n"
 	"\n"
 	"  snarl record -- ./bank 100\n"
 	"  snarl record --out run.snarl --window 64M -- ./server --port 8080\n";
 
 struct options {
 	const char *out, *window, *fork;
-	uint64_t most;		/* bytes of a trace; 0: not said */
+	uint64_t max_size;	/* of a trace, in bytes; 0: half of the free disk space */
 	const char **sites;
 	size_t site_count, site_capacity;
 	double wait;
@@ -67,34 +68,35 @@ struct options {
 	char **program;
 };
 
-/* What the command line says goes before what is in SNARL_OPTIONS already. */
-static bool is_ours(const struct options *o, const char *key, size_t size)
+/* Whether the command line overrides a key of SNARL_OPTIONS in the environment. */
+static bool is_overridden(const struct options *o, const char *key, size_t size)
 {
 	const struct {
 		const char *key;
 		bool set;
-	} ours[] = {
+	} overridden[] = {
 		{ "mode", true }, { "trace", true }, { "live", true }, { "window", o->window },
 		{ "fork", o->fork }, { "sites", o->site_count }, { "filter", o->no_filter },
 		{ "quiet", o->quiet }, { "room", true },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		if (ours[i].set && strlen(ours[i].key) == size &&
-		    strncmp(ours[i].key, key, size) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(overridden); i++)
+		if (overridden[i].set && strlen(overridden[i].key) == size &&
+		    strncmp(overridden[i].key, key, size) == 0)
 			return true;
 	return false;
 }
 
 /*
- * The disk is not ours alone. Half of what is free: to make the trace smaller in the end takes as much again.
+ * The largest size of the trace while it is recorded, in bytes. By default half of the free disk
+ * space: compressing it at the end writes a second file. 0: unknown.
  */
 static uint64_t room_for(const struct options *o, const char *work)
 {
 	const char *slash = strrchr(work, '/');
 	char *folder = xstrndup(work, (size_t)(slash - work) + 1);
 	struct statvfs disk;
-	uint64_t room = o->most;
+	uint64_t room = o->max_size;
 
 	if (room == 0 && statvfs(folder, &disk) == 0)
 		room = (uint64_t)disk.f_bavail * disk.f_frsize / 2;
@@ -111,7 +113,7 @@ static void build_options(struct buf *out, const struct options *o, const char *
 	while (given && *given) {
 		size_t n = strcspn(given, ":");
 
-		if (n > 0 && !is_ours(o, given, strcspn(given, "=:"))) {
+		if (n > 0 && !is_overridden(o, given, strcspn(given, "=:"))) {
 			if (out->size > 0)
 				buf_add_char(out, ':');
 			buf_add(out, given, n);
@@ -140,8 +142,8 @@ static void build_options(struct buf *out, const struct options *o, const char *
 		buf_add_option(out, "quiet", "1");
 }
 
-/* The absolute path of the trace; NULL and *err if nothing can be written there. */
-static char *absolute(const char *path, struct err *err)
+/* Returns the absolute path of the trace, or NULL and *err if no file can be written there. */
+static char *output_path(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char *folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
@@ -164,7 +166,7 @@ static char *absolute(const char *path, struct err *err)
 	return result;
 }
 
-static void tell_end(const struct options *o, int status)
+static void print_end(const struct options *o, int status)
 {
 	const char *name = o->program[0];
 
@@ -176,14 +178,14 @@ static void tell_end(const struct options *o, int status)
 			WEXITSTATUS(status));
 }
 
-static void tell_losses(const struct collected_trace *t)
+static void print_losses(const struct collected_trace *t)
 {
 	static const char *const meaning[COLLECT_LOSSES] = {
 		"records were lost: no room on the disk, in memory or by --max-size",
 		"threads were not recorded: too many at once",
 		"records of signal handlers were lost",
 		"locations became shared after their early history was dropped; a larger --window keeps it",
-		NULL,	/* dropping what stays private is no loss */
+		NULL,	/* dropped records of unshared memory are no loss */
 	};
 
 	for (unsigned i = 0; i < COLLECT_LOSSES; i++)
@@ -192,7 +194,7 @@ static void tell_losses(const struct collected_trace *t)
 				meaning[i]);
 }
 
-static void tell_sites(const struct collected_trace *t)
+static void print_sites(const struct collected_trace *t)
 {
 	struct buf text = { 0 };
 
@@ -202,7 +204,7 @@ static void tell_sites(const struct collected_trace *t)
 	buf_free(&text);
 }
 
-static void tell_size(uint64_t bytes)
+static void print_size(uint64_t bytes)
 {
 	if (bytes < 10000)
 		fprintf(stderr, "%llu bytes", (unsigned long long)bytes);
@@ -212,8 +214,8 @@ static void tell_size(uint64_t bytes)
 		fprintf(stderr, "%llu MB", (unsigned long long)(bytes + 500000) / 1000000);
 }
 
-/* As seen from here. */
-static const char *shorter(const char *path)
+/* Strips the working directory from a path. */
+static const char *relative_path(const char *path)
 {
 	char here[4096];
 	size_t length;
@@ -224,25 +226,25 @@ static const char *shorter(const char *path)
 	return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
 }
 
-/* Says on stderr what is in the trace, and what is not. */
-static void tell_trace(const struct collected_trace *t, bool child, double seconds)
+/* Prints what a trace contains and what it lost. `child`: of a process that the program started. */
+static void print_trace(const struct collected_trace *t, bool child, double seconds)
 {
 	if (t->running) {
 		fprintf(stderr, "snarl: process %u still runs; what it records stays in %s\n",
-			t->pid, shorter(t->path));
+			t->pid, relative_path(t->path));
 		return;
 	}
 	fputs("snarl: ", stderr);
 	if (child)
 		fprintf(stderr, "process %u: ", t->pid);
-	fprintf(stderr, "%s: %llu records of %zu thread%s, ", shorter(t->path),
+	fprintf(stderr, "%s: %llu records of %zu thread%s, ", relative_path(t->path),
 		(unsigned long long)t->records, t->threads, t->threads == 1 ? "" : "s");
-	tell_size(t->bytes);
+	print_size(t->bytes);
 	if (!child)
 		fprintf(stderr, ", %.2f s", seconds);
-	fputs(t->incomplete ? ", up to its violent end\n" : "\n", stderr);
-	tell_sites(t);
-	tell_losses(t);
+	fputs(t->incomplete ? ", until it was killed or replaced\n" : "\n", stderr);
+	print_sites(t);
+	print_losses(t);
 }
 
 static void trace_json(struct json *j, const struct collected_trace *t)
@@ -290,8 +292,8 @@ static void print_json(const struct options *o, const struct run *run,
 	buf_free(&out);
 }
 
-/* The runtime takes no options from whoever starts such a program. */
-static bool takes_rights(const char *path)
+/* Whether a program runs with rights of another user; the runtime then ignores SNARL_OPTIONS. */
+static bool is_set_id(const char *path)
 {
 	struct stat st;
 
@@ -300,9 +302,9 @@ static bool takes_rights(const char *path)
 
 static int report(const struct options *o, const struct run *run, const struct collected_traces *t)
 {
-	if (t->count == 0 && takes_rights(o->program[0]))
-		return cmd_fail(&cmd_record, "%s is set-user-ID or set-group-ID, and cannot be recorded with "
-				"other rights than yours: take that bit away (no trace was written)",
+	if (t->count == 0 && is_set_id(o->program[0]))
+		return cmd_fail(&cmd_record, "%s is set-user-ID or set-group-ID, which snarl cannot record: "
+				"remove the bit with chmod ug-s (no trace was written)",
 				o->program[0]);
 	if (t->count == 0)
 		return cmd_fail(&cmd_record,
@@ -311,29 +313,30 @@ static int report(const struct options *o, const struct run *run, const struct c
 	if (o->json)
 		print_json(o, run, t);
 	if (!o->quiet) {
-		tell_end(o, run->status);
+		print_end(o, run->status);
 		for (size_t i = 0; i < t->count; i++)
-			tell_trace(&t->items[i], i > 0, run->seconds);
-		if (run->left)
+			print_trace(&t->items[i], i > 0, run->seconds);
+		if (run->orphans)
 			fputs("snarl: processes that the program started still run\n", stderr);
 	}
 	return cmd_flush(&cmd_record, o->exit_code ? proc_code(run->status) : CMD_OK);
 }
 
-/* What a list made of it may lack, or have too much of. */
-static void tell_source(const char *path, const struct sites_source *source)
+/* Warns if a trace for --sites may lack sites, or has too many. */
+static void warn_about_source(const char *path, const struct sites_source *source)
 {
 	if (source->unfiltered)
-		log_warn("%s was recorded with --no-filter: all places in it stay on", path);
+		log_warn("%s was recorded with --no-filter: all its sites are recorded", path);
 	if (source->lost)
-		log_warn("%s lost %llu records: places may be missing", path,
+		log_warn("%s lost %llu records: sites may be missing", path,
 			 (unsigned long long)source->lost);
 	if (source->cut)
-		log_warn("%s lacks the early history of %llu locations: places may be missing; "
-			 "record it anew with a larger --window", path,
+		log_warn("%s lacks the early history of %llu locations: sites may be missing; "
+			 "record it again with a larger --window", path,
 			 (unsigned long long)source->cut);
 }
 
+/* Writes the list of the sites of all --sites to `path`. Returns 0, or -1 and *err. */
 static int write_sites(const struct options *o, const char *path, struct err *err)
 {
 	struct sites sites = { 0 };
@@ -344,7 +347,7 @@ static int write_sites(const struct options *o, const char *path, struct err *er
 
 		result = sites_add(&sites, o->sites[i], &source, err);
 		if (result == 0 && !o->quiet)
-			tell_source(o->sites[i], &source);
+			warn_about_source(o->sites[i], &source);
 	}
 	if (result == 0)
 		result = sites_write(&sites, path, err);
@@ -368,7 +371,7 @@ static int record(const struct options *o, const char *out, struct err *err)
 	build_options(&text, o, work, live, o->site_count ? sites : NULL);
 	run.options = buf_string(&text);
 	if (run_program(&run, err) < 0 ||
-	    collect_traces(&traces, work, live_fd, out, run.left, o->keep_live, err) < 0)
+	    collect_traces(&traces, work, live_fd, out, run.orphans, o->keep_live, err) < 0)
 		goto done;
 	code = report(o, &run, &traces);
 done:
@@ -383,8 +386,10 @@ done:
 	return code;
 }
 
-/* A number with K, M or G behind it; 0 if it is none or more than `most`. */
-static uint64_t parse_size(const char *text, uint64_t most)
+/*
+ * Parses a number that may end with K, M or G (powers of 1024). 0: not a number, or above `limit`.
+ */
+static uint64_t parse_size(const char *text, uint64_t limit)
 {
 	char *end;
 	unsigned long long value;
@@ -397,28 +402,28 @@ static uint64_t parse_size(const char *text, uint64_t most)
 	case 'm': case 'M': shift = 20; end++; break;
 	case 'g': case 'G': shift = 30; end++; break;
 	}
-	if (errno != 0 || *end || *text < '0' || *text > '9' || value > most >> shift)
+	if (errno != 0 || *end || *text < '0' || *text > '9' || value > limit >> shift)
 		return 0;
 	return value << shift;
 }
 
 static int check_window(const char *text)
 {
-	if (parse_size(text, WINDOW_MOST) < WINDOW_LEAST)
+	if (parse_size(text, WINDOW_MAX) < WINDOW_MIN)
 		return cmd_usage(&cmd_record, "--window needs a number from 64K to 16G, not '%s'",
 				 text);
 	return CMD_OK;
 }
 
-static int check_most(const char *text, uint64_t *most)
+static int parse_max_size(const char *text, uint64_t *size)
 {
-	*most = parse_size(text, SIZE_MOST);
-	if (*most < SIZE_LEAST)
+	*size = parse_size(text, SIZE_MAX_BYTES);
+	if (*size < SIZE_MIN)
 		return cmd_usage(&cmd_record, "--max-size needs a size from 64K to 100000G, not '%s'", text);
 	return CMD_OK;
 }
 
-static int check_wait(const char *text, double *seconds)
+static int parse_wait(const char *text, double *seconds)
 {
 	char *end;
 
@@ -460,21 +465,21 @@ static void add_sites(struct options *o, const char *path)
 	o->sites[o->site_count++] = path;
 }
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
 
-	/* '+': what follows the program's name is the program's. */
+	/* '+' ends the options at the first argument: the rest belongs to the program. */
 	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:o:qh", long_options, NULL)) != -1)
 		switch (c) {
 		case 'o': o->out = optarg; break;
 		case OPT_WINDOW: o->window = optarg; code = check_window(optarg); break;
-		case OPT_MAX_SIZE: code = check_most(optarg, &o->most); break;
+		case OPT_MAX_SIZE: code = parse_max_size(optarg, &o->max_size); break;
 		case OPT_NO_FILTER: o->no_filter = true; break;
 		case OPT_SITES: add_sites(o, optarg); break;
 		case OPT_FORK: o->fork = optarg; code = check_fork(optarg); break;
-		case OPT_WAIT: code = check_wait(optarg, &o->wait); break;
+		case OPT_WAIT: code = parse_wait(optarg, &o->wait); break;
 		case OPT_EXIT_CODE: o->exit_code = true; break;
 		case OPT_KEEP_LIVE: o->keep_live = true; break;
 		case 'q': o->quiet = true; break;
@@ -485,7 +490,7 @@ static int parse(struct options *o, int argc, char **argv)
 	if (code != CMD_OK)
 		return code;
 	if (optind == argc)
-		return cmd_usage(&cmd_record, "which program?");
+		return cmd_usage(&cmd_record, "missing PROGRAM; usage: snarl record [options] [--] PROGRAM [ARGUMENT…]");
 	if (o->site_count && o->no_filter)
 		return cmd_usage(&cmd_record, "--sites and --no-filter contradict each other");
 	o->program = argv + optind;
@@ -500,7 +505,7 @@ static int run(int argc, char **argv)
 	char *out;
 
 	if (code < 0) {
-		out = absolute(o.out, &err);
+		out = output_path(o.out, &err);
 		code = out ? record(&o, out, &err) : -1;
 		free(out);
 		if (code < 0)
@@ -512,6 +517,6 @@ static int run(int argc, char **argv)
 
 const struct cmd cmd_record = {
 	.name = "record",
-	.summary = "run a program and write what its threads do to a trace",
+	.summary = "run a program and write its events to a trace",
 	.run = run,
 };

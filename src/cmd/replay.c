@@ -1,3 +1,6 @@
+/*
+ * snarl replay: options, loading of a bug, and plain replays. replay_gdb.c replays under gdb.
+ */
 #include "cmd/replay_internal.h"
 
 #include <errno.h>
@@ -17,33 +20,34 @@
 static const char usage[] =
 	"usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]\n"
 	"\n"
-	"Runs a program once more with the interleaving that made it fail. BUG is a folder\n"
-	"that snarl test made (snarl-out/bugs/B001), or a schedule file. The program, its\n"
-	"arguments, folder, stdin and saved variables are those of the schedule; what comes\n"
-	"after -- takes the place of program and arguments.\n"
+	"Runs a program again with the interleaving that made it fail. BUG is a folder that snarl hunt\n"
+	"or snarl test saved (snarl-out/bugs/B001), or a schedule file. Program, arguments, folder,\n"
+	"stdin and saved variables come from the schedule, unless PROGRAM replaces the first two.\n"
 	"\n"
-	"      --times N        so often, in fresh processes (default 1)\n"
-	"      --gdb            under gdb, stopped before the first event of the bug: breakpoints\n"
-	"                       and steps do not change the interleaving; snarl-next and\n"
-	"                       snarl-threads are gdb commands that follow it\n"
-	"      --backend user|kernel  user-level threads (default), or kernel threads; with\n"
-	"                       --gdb the default is kernel, so that gdb sees the threads\n"
-	"      --no-fork-server start the program anew for every replay\n"
-	"      --trace FILE     record it, for snarl dump; starts the program anew\n"
-	"      --timeout T      kill a run that takes longer (default 60s)\n"
-	"  -q, --quiet          neither the program's output nor a summary\n"
+	"      --times N        number of replays, each in a fresh process (default 1)\n"
+	"      --gdb            run under gdb, stopped before the first event of the bug: breakpoints\n"
+	"                       and steps do not change the interleaving; the gdb commands\n"
+	"                       snarl-next and snarl-threads follow it\n"
+	"      --backend user|kernel  user-level threads (default), or kernel threads (default with\n"
+	"                       --gdb, so that gdb sees the threads)\n"
+	"      --no-fork-server start the program anew for each replay\n"
+	"      --trace FILE     record the replay for snarl dump; implies --no-fork-server\n"
+	"      --timeout T      kill a run that takes longer than T (default 60s)\n"
+	"  -q, --quiet          print neither the program's output nor a summary\n"
 	"\n"
-	"Exit: 1 it failed every time as recorded, 0 it passed, 3 it could not be run,\n"
-	"4 the program did not follow the schedule, or failed in another way.\n"
+	"Exit: 1 every replay failed as recorded, 0 every replay passed, 3 the program could not be run,\n"
+	"4 a replay diverged from the schedule or ended in another way.\n"
 	"\n"
 	"  snarl replay snarl-out/bugs/B001\n"
 	"  snarl replay --gdb snarl-out/bugs/B001\n";
 
-struct count {
+/* Number of replays by result. `same`: failed as recorded; `other`: failed in another way. */
+struct replay_counts {
 	uint64_t same, passed, other, diverged;
 };
 
-static void show(const struct capture *c, FILE *to)
+/* Prints the captured output of a run. */
+static void print_capture(const struct capture *c, FILE *to)
 {
 	struct buf text = { 0 };
 
@@ -54,7 +58,8 @@ static void show(const struct capture *c, FILE *to)
 	buf_free(&text);
 }
 
-static void tell_one(const struct replay_options *o, struct replay *r, struct places *places,
+/* Prints how a replay ended: all of it if it is the only one, else only where it diverged. */
+static void print_replay(const struct replay_options *o, struct replay *r, struct places *places,
 		     struct oracle_result *got)
 {
 	const struct ctl_report *report = server_report(&r->server);
@@ -63,8 +68,8 @@ static void tell_one(const struct replay_options *o, struct replay *r, struct pl
 	if (o->quiet)
 		return;
 	if (o->times == 1) {
-		show(&r->server.result.out, stdout);
-		show(&r->server.result.error, stderr);
+		print_capture(&r->server.result.out, stdout);
+		print_capture(&r->server.result.error, stderr);
 	}
 	oracle_refine(got, report, places);
 	if (got->verdict == ORACLE_DIVERGED)
@@ -77,7 +82,7 @@ static void tell_one(const struct replay_options *o, struct replay *r, struct pl
 	buf_free(&text);
 }
 
-static void sort_in(struct count *n, const struct schedule *s, const struct oracle_result *got)
+static void count_result(struct replay_counts *n, const struct schedule *s, const struct oracle_result *got)
 {
 	if (got->verdict == ORACLE_DIVERGED)
 		n->diverged++;
@@ -89,11 +94,11 @@ static void sort_in(struct count *n, const struct schedule *s, const struct orac
 		n->other++;
 }
 
-static int conclude(const struct replay_options *o, const struct count *n)
+static int conclude(const struct replay_options *o, const struct replay_counts *n)
 {
 	const char *failure = o->schedule.failure;
 
-	/* One that promises no failure is the passing one of a bug. */
+	/* A schedule without a failure is the nearest passing run of a bug. */
 	if (!o->quiet && o->times > 1 && (failure || !n->passed))
 		fprintf(stderr, "snarl: %llu of %llu replays failed as recorded%s%s%s\n",
 			(unsigned long long)n->same, (unsigned long long)o->times,
@@ -110,9 +115,9 @@ static int conclude(const struct replay_options *o, const struct count *n)
 	return n->passed == o->times ? CMD_OK : CMD_DIVERGED;
 }
 
-/* All of them; what came of it is in *n. */
+/* Makes all replays and counts their results in *n. Returns 0, or -1 and *err. */
 static int replay_all(const struct replay_options *o, const struct replay_config *config,
-		      struct count *n, struct err *err)
+		      struct replay_counts *n, struct err *err)
 {
 	struct oracle oracle;
 	struct oracle_result got;
@@ -133,8 +138,8 @@ static int replay_all(const struct replay_options *o, const struct replay_config
 			result = err_set(err, "the program cannot be controlled: %.300s", got.text);
 		if (result < 0)
 			break;
-		tell_one(o, &r, &places, &got);
-		sort_in(n, &o->schedule, &got);
+		print_replay(o, &r, &places, &got);
+		count_result(n, &o->schedule, &got);
 	}
 	replay_close(&r);
 	strays_end_all(NULL, 0);
@@ -147,7 +152,7 @@ static int replay(const struct replay_options *o, struct err *err)
 	struct replay_config config = { .target = &o->target, .backend = o->backend, .exec = o->exec,
 					.timeout = o->timeout };
 	struct replay_trace trace = { .live = -1 };
-	struct count n = { 0 };
+	struct replay_counts n = { 0 };
 	struct err closing;
 	int result = 0;
 
@@ -165,7 +170,7 @@ static int replay(const struct replay_options *o, struct err *err)
 	return result < 0 ? -1 : cmd_flush(&cmd_replay, conclude(o, &n));
 }
 
-/* The schedule of BUG, and the folder it is in. */
+/* Reads the schedule of BUG, and finds the folder it is in. */
 static int read_bug(struct replay_options *o, const char *bug, struct err *err)
 {
 	struct stat st;
@@ -181,7 +186,7 @@ static int read_bug(struct replay_options *o, const char *bug, struct err *err)
 	return schedule_read(&o->schedule, o->path, err);
 }
 
-/* Another program and arguments than the schedule's. */
+/* Replaces program and arguments of the schedule. */
 static int take_program(struct replay_options *o, char **argv, struct err *err)
 {
 	struct schedule *s = &o->schedule;
@@ -214,7 +219,7 @@ int replay_load(struct replay_options *o, const char *bug, char **program, struc
 		return -1;
 	built = o->schedule.build_id;
 	if (built && strcmp(built, o->target.build_id) != 0 && !o->quiet)
-		fprintf(stderr, "snarl: %s is not the build this schedule was made with; it may diverge\n",
+		fprintf(stderr, "snarl: %s is not the build this schedule was made with: the replay may diverge\n",
 			o->target.program);
 	return 0;
 }
@@ -225,7 +230,7 @@ enum { OPT_TIMES = 256, OPT_GDB, OPT_INTO, OPT_GIVEN, OPT_BACKEND, OPT_NO_FORK_S
 static const struct option long_options[] = {
 	{ "times", required_argument, NULL, OPT_TIMES },
 	{ "gdb", no_argument, NULL, OPT_GDB },
-	{ "into", required_argument, NULL, OPT_INTO },	/* this and the next: see replay_gdb.c */
+	{ "into", required_argument, NULL, OPT_INTO },	/* with --given: for replay_gdb.c */
 	{ "given", no_argument, NULL, OPT_GIVEN },
 	{ "backend", required_argument, NULL, OPT_BACKEND },
 	{ "no-fork-server", no_argument, NULL, OPT_NO_FORK_SERVER },
@@ -244,7 +249,7 @@ static int parse_backend(struct replay_options *o, const char *text)
 	return cmd_usage(&cmd_replay, "--backend is user or kernel, not '%s'", text);
 }
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct replay_options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
@@ -270,6 +275,7 @@ static int parse(struct replay_options *o, int argc, char **argv)
 	return code == CMD_OK ? -1 : code;
 }
 
+/* Checks the options together. Returns -1 to continue, or an exit code. */
 static int check(const struct replay_options *o)
 {
 	if (o->trace && (o->times > 1 || o->gdb))
@@ -277,7 +283,10 @@ static int check(const struct replay_options *o)
 	return -1;
 }
 
-/* Options may also come after BUG; what follows "--" is the program's. */
+/*
+ * Parses all of argv. Options may also follow BUG; words after "--" are the program and its
+ * arguments. Returns -1 to continue, or an exit code.
+ */
 static int parse_all(struct replay_options *o, int argc, char **argv, const char **bug,
 		     char ***program)
 {
@@ -286,7 +295,7 @@ static int parse_all(struct replay_options *o, int argc, char **argv, const char
 	if (code >= 0)
 		return code;
 	if (optind == argc)
-		return cmd_usage(&cmd_replay, "which bug?");
+		return cmd_usage(&cmd_replay, "missing BUG; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]");
 	*bug = argv[optind++];
 	*program = NULL;
 	if (optind < argc && strcmp(argv[optind], "--") != 0) {
@@ -303,12 +312,12 @@ static int parse_all(struct replay_options *o, int argc, char **argv, const char
 		if (code >= 0)
 			return code;
 		if (optind < argc)
-			return cmd_usage(&cmd_replay, "one bug at a time; '%s' is too much", argv[optind]);
+			return cmd_usage(&cmd_replay, "one BUG at a time; unexpected '%s'", argv[optind]);
 	} else if (optind < argc) {
 		*program = argv + optind + 1;
 	}
 	if (*program && !**program)
-		return cmd_usage(&cmd_replay, "which program?");
+		return cmd_usage(&cmd_replay, "missing PROGRAM after --; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]");
 	return check(o);
 }
 

@@ -1,8 +1,8 @@
 /*
- * Replay under gdb. gdb is told to start the program through an exec-wrapper:
- * `snarl replay --into FILE BUG`, which sets up everything that a replay needs
- * (environment, folder, stdin, no address randomisation) and becomes the program.
- * Since the interleaving is the schedule's, stopping somewhere changes nothing.
+ * Replay under gdb. gdb starts the program through an exec-wrapper, `snarl replay --into FILE BUG`,
+ * which sets up environment, folder, stdin and the control block in FILE, turns address
+ * randomisation off, and becomes the program. A stop in gdb does not change the run, since the
+ * schedule determines it. The gdb commands are in snarl-gdb.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "cmd/replay_internal.h"
 #include "wrap/args/compiler.h"
 
-/* For the shell that gdb starts the wrapper by. */
+/* Appends a word, quoted for the shell by which gdb starts the wrapper. */
 static void add_quoted(struct buf *out, const char *text)
 {
 	buf_add_char(out, '\'');
@@ -31,6 +31,10 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_add_char(out, '\'');
 }
 
+/*
+ * Returns the gdb command "set exec-wrapper …", or NULL and *err. `block`: path of the control
+ * block.
+ */
 static char *wrapper_command(const struct replay_options *o, char **program, const char *block,
 			     struct err *err)
 {
@@ -39,7 +43,7 @@ static char *wrapper_command(const struct replay_options *o, char **program, con
 	struct buf text = { 0 };
 
 	if (size <= 0 || !full) {
-		err_set(err, "cannot tell where snarl or %s is: %s", o->path, strerror(errno));
+		err_set(err, "cannot find the path of snarl or of %s: %s", o->path, strerror(errno));
 	} else {
 		self[size] = '\0';
 		buf_add_text(&text, "set exec-wrapper ");
@@ -48,7 +52,10 @@ static char *wrapper_command(const struct replay_options *o, char **program, con
 		add_quoted(&text, block);
 		buf_add_char(&text, ' ');
 		add_quoted(&text, full);
-		/* gdb appends the program's name and arguments; they are wanted only if given anew. */
+		/*
+		 * gdb appends the program and its arguments; without --given the wrapper ignores
+		 * them.
+		 */
 		buf_add_text(&text, program ? " --given --" : " --");
 		result = xstrdup(buf_string(&text));
 	}
@@ -57,6 +64,7 @@ static char *wrapper_command(const struct replay_options *o, char **program, con
 	return result;
 }
 
+/* Creates the file for the control block; returns its descriptor, or -1 and *err. */
 static int make_block_file(char *path, size_t size, struct err *err)
 {
 	const char *folder = getenv("TMPDIR");
@@ -64,10 +72,13 @@ static int make_block_file(char *path, size_t size, struct err *err)
 
 	snprintf(path, size, "%s/snarl-gdb-XXXXXX", folder && *folder ? folder : "/tmp");
 	fd = mkostemp(path, O_CLOEXEC);
-	return fd < 0 ? err_set(err, "cannot make %s: %s", path, strerror(errno)) : fd;
+	return fd < 0 ? err_set(err, "cannot create %s: %s", path, strerror(errno)) : fd;
 }
 
-static int tell(int fd, const struct replay_options *o)
+/*
+ * Prints where the last run under gdb diverged from the schedule, if it did; returns the exit code.
+ */
+static int print_divergence(int fd, const struct replay_options *o)
 {
 	struct ctl_block *b;
 	struct oracle_result result = { 0 };
@@ -76,7 +87,7 @@ static int tell(int fd, const struct replay_options *o)
 	int code = CMD_OK;
 
 	if (lseek(fd, 0, SEEK_END) < (off_t)sizeof(*b))
-		return CMD_OK;	/* it was never started */
+		return CMD_OK;	/* gdb never started the program */
 	b = mmap(NULL, sizeof(*b), PROT_READ, MAP_SHARED, fd, 0);
 	if (b == MAP_FAILED || b->magic != CTL_MAGIC)
 		return CMD_OK;
@@ -100,7 +111,10 @@ static void ignore(int sig)
 	(void)sig;
 }
 
-/* What gdb is told first: our commands, and to run to the bug if the schedule is one's. */
+/*
+ * The first commands for gdb: load snarl-gdb.py, and if BUG is a bug's folder, run to its first
+ * event.
+ */
 static int first_commands(const struct replay_options *o, char **source, char **start, struct err *err)
 {
 	struct compiler_home home;
@@ -118,7 +132,7 @@ static int first_commands(const struct replay_options *o, char **source, char **
 	return *source ? 0 : -1;
 }
 
-/* gdb --args PROGRAM ARGUMENT… with our settings before. */
+/* Returns the command line of gdb: our settings, then --args PROGRAM ARGUMENT… */
 static char **gdb_words(const struct replay_options *o, char **program, char *wrapper, char *source,
 			char *start)
 {
@@ -160,13 +174,13 @@ int replay_gdb(const struct replay_options *o, char **program, struct err *err)
 
 	if (wrapper && first_commands(o, &source, &run, err) == 0) {
 		start.argv = argv = gdb_words(o, program, wrapper, source, run);
-		sigaction(SIGINT, &action, NULL);	/* ^C is for gdb; exec forgets the handler */
+		sigaction(SIGINT, &action, NULL);	/* ^C is for gdb; exec resets the handler */
 		pid = proc_spawn(&start, &failure, err);
 		if (pid < 0 && failure == ENOENT)
-			err_set(err, "gdb is not installed");
+			err_set(err, "gdb is not installed; --gdb needs it");
 		if (pid > 0) {
 			proc_wait(pid);
-			code = tell(fd, o);
+			code = print_divergence(fd, o);
 		}
 	}
 	free(wrapper);

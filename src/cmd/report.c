@@ -1,5 +1,5 @@
 /*
- * snarl report: results that were saved, in other formats.
+ * snarl report: prints or writes saved results in one of the formats of report/.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -16,15 +16,16 @@
 static const char usage_head[] =
 	"usage: snarl report [options] [DIR]\n"
 	"\n"
-	"Shows what snarl hunt or snarl test found. DIR is their folder (default snarl-out), or\n"
-	"that of one bug in it.\n"
+	"Shows the results of snarl hunt or snarl test. DIR is their folder (default: snarl-out), or the\n"
+	"folder of one bug in it.\n"
 	"\n"
 	"  -f, --format ";
 
 static const char usage_middle[] =
-	"  see below; default text\n"
-	"  -o, --out PATH       write there instead of stdout; html: a folder. - is stdout\n"
-	"  --width N            columns of text; default those of the terminal, else 100\n"
+	"  output format, see below (default: text)\n"
+	"  -o, --out PATH       write to PATH, a folder for html (default: stdout; html: beside the\n"
+	"                       results); - is stdout\n"
+	"  --width N            columns of text, 40 to 1000 (default: as the terminal, else 100)\n"
 	"\n"
 	"Formats:\n";
 
@@ -35,8 +36,9 @@ static const char usage_tail[] =
 
 struct options {
 	const struct report_format *format;
-	const char *folder, *out;
-	size_t width;
+	const char *folder;	/* of the results, or of one bug */
+	const char *out;	/* of --out, or NULL */
+	size_t width;	/* of --width; 0: as the terminal */
 };
 
 enum { OPTION_WIDTH = 256, OPTION_HELP };
@@ -52,7 +54,7 @@ static const struct option long_options[] = {
 static int print_help(void)
 {
 	fputs(usage_head, stdout);
-	for (size_t i = 0; report_formats[i]; i++)	/* shells complete what stands here */
+	for (size_t i = 0; report_formats[i]; i++)	/* scripts/completions reads this list */
 		printf("%s%s", i ? "|" : "", report_formats[i]->name);
 	fputs(usage_middle, stdout);
 	for (size_t i = 0; report_formats[i]; i++)
@@ -74,7 +76,7 @@ static int unknown_format(const char *name)
 	return cmd_usage(&cmd_report, "no format '%s'", name);
 }
 
-/* -1: go on, else the exit code. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
 	char *end;
@@ -91,19 +93,20 @@ static int parse(int argc, char **argv, struct options *o)
 		case OPTION_WIDTH:
 			o->width = strtoul(optarg, &end, 10);
 			if (*end || o->width < 40 || o->width > 1000)
-				return cmd_usage(&cmd_report, "--width is a number from 40 to 1000");
+				return cmd_usage(&cmd_report, "--width needs a number from 40 to 1000, not '%s'", optarg);
 			break;
 		case 'h':
 		case OPTION_HELP: return print_help();
 		default: return cmd_bad_option(&cmd_report, argv, c);
 		}
 	if (argc - optind > 1)
-		return cmd_usage(&cmd_report, "one folder at a time, please");
+		return cmd_usage(&cmd_report, "one DIR at a time; unexpected '%s'", argv[optind + 1]);
 	if (optind < argc)
 		o->folder = argv[optind];
 	return -1;
 }
 
+/* Writes a format that consists of files, and prints the path of the first page. */
 static int write_pages(const struct report *r, const struct options *o)
 {
 	const char *where = o->out ? o->out : r->path;
@@ -115,7 +118,8 @@ static int write_pages(const struct report *r, const struct options *o)
 	return cmd_flush(&cmd_report, CMD_OK);
 }
 
-static int write_one(const struct report *r, const struct options *o)
+/* Prints a format that is one text, or writes it to the file --out. */
+static int write_text(const struct report *r, const struct options *o)
 {
 	bool to_stdout = !o->out || strcmp(o->out, "-") == 0;
 	struct report_style style;
@@ -151,11 +155,11 @@ static int run(int argc, char **argv)
 	else if (o.format->bug && !(o.out && strcmp(o.out, "-") == 0))
 		code = write_pages(&r, &o);
 	else
-		code = write_one(&r, &o);
+		code = write_text(&r, &o);
 	report_close(&r);
 	return code;
 }
 
 const struct cmd cmd_report = {
-	.name = "report", .summary = "show results: text, HTML, SARIF, JUnit …", .run = run,
+	.name = "report", .summary = "show results as text, HTML, SARIF, JUnit …", .run = run,
 };

@@ -14,10 +14,13 @@
 #include "base/mem.h"
 #include "base/proc.h"
 
-static const int passed_on[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
+static const int forwarded[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-/* Everything that has ended; true once `pid` has. `left`: somebody has not. */
-static bool reap(pid_t pid, int *result, bool *left)
+/*
+ * Reaps all children that have ended. Returns true if `pid` was one of them, with its status in
+ * *result. *orphans: other children still run.
+ */
+static bool reap(pid_t pid, int *result, bool *orphans)
 {
 	bool ended = false;
 	int status;
@@ -28,22 +31,24 @@ static bool reap(pid_t pid, int *result, bool *left)
 			*result = status;
 			ended = true;
 		}
-	*left = got == 0;
+	*orphans = got == 0;
 	return ended;
 }
 
-/* A key pressed on the terminal was sent to the whole group: the program has it already. */
+/*
+ * The kernel sends signals of the terminal to the process group: the program has received it, too.
+ */
 static bool from_terminal(const siginfo_t *info)
 {
 	return info->si_code == SI_KERNEL;
 }
 
-/* Until the program has ended. */
-static void attend(struct run *run, pid_t pid, const sigset_t *set)
+/* Waits until the program has ended, and passes signals on to it. */
+static void wait_for_program(struct run *run, pid_t pid, const sigset_t *set)
 {
 	siginfo_t info;
 
-	while (!reap(pid, &run->status, &run->left)) {
+	while (!reap(pid, &run->status, &run->orphans)) {
 		int signal = sigwaitinfo(set, &info);
 
 		if (signal > 0 && signal != SIGCHLD && !from_terminal(&info))
@@ -51,13 +56,16 @@ static void attend(struct run *run, pid_t pid, const sigset_t *set)
 	}
 }
 
-/* Until what it left behind has ended too, or we lose patience, or somebody else does. */
-static void linger(struct run *run, const sigset_t *set)
+/*
+ * Waits until all processes that outlive the program have ended, run->wait has passed, or a signal
+ * comes.
+ */
+static void wait_for_orphans(struct run *run, const sigset_t *set)
 {
 	double end = clock_seconds() + run->wait;
 	int unused, signal = SIGCHLD;
 
-	while (run->left && signal == SIGCHLD) {
+	while (run->orphans && signal == SIGCHLD) {
 		double rest = end - clock_seconds();
 		struct timespec time = {
 			.tv_sec = (time_t)rest,
@@ -69,7 +77,7 @@ static void linger(struct run *run, const sigset_t *set)
 		signal = sigtimedwait(set, NULL, &time);
 		if (signal < 0 && errno == EINTR)
 			signal = SIGCHLD;
-		reap(-1, &unused, &run->left);
+		reap(-1, &unused, &run->orphans);
 	}
 }
 
@@ -89,20 +97,22 @@ int run_program(struct run *run, struct err *err)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
-		sigaddset(&set, passed_on[i]);
-	/* Blocked, they are waited for: no handlers, no races. */
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
+		sigaddset(&set, forwarded[i]);
+	/* sigwaitinfo() takes blocked signals, without handlers and their races. */
 	sigprocmask(SIG_BLOCK, &set, &old);
 	start.mask = &old;
-	/* Orphans of the program come to us, so that we know of them. */
+	/*
+	 * The kernel makes processes that outlive the program our children, so that we notice them.
+	 */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	begin = clock_seconds();
 	pid = proc_spawn(&start, NULL, err);
 	if (pid > 0) {
-		attend(run, pid, &set);
+		wait_for_program(run, pid, &set);
 		run->seconds = clock_seconds() - begin;
-		linger(run, &set);
+		wait_for_orphans(run, &set);
 	}
-	/* Still blocked: what was recorded is saved before anything ends us. */
+	/* The signals stay blocked, so that the trace is finished before one of them ends snarl. */
 	return pid > 0 ? 0 : -1;
 }

@@ -1,7 +1,6 @@
 /*
- * Running the user's program as if snarl were not there: the terminal's signals
- * reach it, others sent to snarl are passed on, and what it leaves running is
- * noticed.
+ * Runs the user's program as if snarl were not there: signals of the terminal reach it, other
+ * signals sent to snarl are passed on, and processes that outlive it are noticed.
  */
 #ifndef CMD_RUN_PROGRAM_H
 #define CMD_RUN_PROGRAM_H
@@ -11,18 +10,22 @@
 #include "base/err.h"
 
 struct run {
-	char *const *argv;
+	char *const *argv;	/* ended by NULL */
 	const char *options;	/* value of SNARL_OPTIONS */
-	bool to_stderr;		/* its stdout becomes our stderr */
-	double wait;		/* seconds to wait for what it left running */
+	bool to_stderr;		/* connect its stdout to stderr */
+	double wait;		/* seconds to wait for processes that outlive it */
 
-	/* found out */
-	int status;		/* as of waitpid() */
-	double seconds;
-	bool left;		/* processes it started still run */
+	/* results */
+	int status;		/* of the program, as waitpid() returns it */
+	double seconds;		/* how long the program ran */
+	bool orphans;		/* processes that it started still run */
 };
 
-/* -1 with the reason if it cannot be started. Not for use in threads. */
+/*
+ * Runs the program to its end. Returns 0, or -1 and *err if it cannot be started. Leaves the
+ * signals that it passes on blocked. Makes this process a child subreaper; call it from the main
+ * thread only.
+ */
 int run_program(struct run *run, struct err *err);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * Messages of a session: progress, each failure when it has been judged, and the summary.
+ */
 #include "cmd/session_print.h"
 
 #include <stdio.h>
@@ -13,9 +16,13 @@
 
 volatile sig_atomic_t session_interrupted;
 
-#define INSIST_SECONDS 2	/* timeout(1) signals the command, and then its group at once */
+/*
+ * A signal that follows the first one sooner than this is taken as the same request: timeout(1)
+ * signals the command, and then its process group at once.
+ */
+#define INSIST_SECONDS 2
 
-/* The first one is a wish to end in good order; another one later is an order. */
+/* The first signal asks for an end in good order; a later one kills snarl. */
 static void on_interrupt(int sig)
 {
 	static volatile time_t first;
@@ -31,16 +38,16 @@ static void on_interrupt(int sig)
 	session_interrupted = 1;
 }
 
-static void heed(int sig)
+static void handle_signal(int sig)
 {
 	struct sigaction action = { .sa_handler = on_interrupt }, old;
 
-	/* Of nohup(1) is wanted that a terminal may be closed. */
+	/* nohup(1) has SIGHUP ignored, so that closing the terminal does not end the search. */
 	if (sig != SIGHUP || (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
 		sigaction(sig, &action, NULL);
 }
 
-/* --- while it works --- */
+/* --- during the search --- */
 
 static void on_progress(void *ctx, const struct search_stats *stats, bool confirming)
 {
@@ -60,8 +67,8 @@ static void on_progress(void *ctx, const struct search_stats *stats, bool confir
 		*note = '\0';
 }
 
-/* As snarl report does, in brief. */
-static void tell_cause(const struct bug *b, const struct places *places)
+/* Prints the brief form of `snarl report`: failure and cause. */
+static void print_cause(const struct bug *b, const struct places *places)
 {
 	struct report_style style;
 	struct report r;
@@ -80,26 +87,26 @@ static void tell_cause(const struct bug *b, const struct places *places)
 	report_close(&r);
 }
 
-static void tell_proved(const struct bug *b, const struct places *places)
+static void print_proved(const struct bug *b, const struct places *places)
 {
 	const struct minimised *m = &b->minimised;
 
-	tell_cause(b, places);
+	print_cause(b, places);
 	fprintf(stderr, "  saved as %s, replayed %u of %u time%s", b->path, b->good, b->replays,
 		plural(b->replays));
 	if (m->done)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
 			(unsigned long long)m->switches, m->switches == 1 ? "" : "es", (unsigned long long)m->from);
 	if (b->failure->report->threads == 1)
-		fputs("\n  there was one thread only, so no schedule is to blame: arguments, input, files, rights?", stderr);
+		fputs("\n  only one thread ran, so the schedule is not the cause: check arguments, input, files, rights", stderr);
 	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
 	fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
 	if (!b->traced)
 		fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
 }
 
-/* Of the failure in words only the first line, unless all is wanted. */
-static void tell_failure(const struct bug *b, bool all)
+/* Prints the failure: its first line, or with `all` the whole text. */
+static void print_failure(const struct bug *b, bool all)
 {
 	fprintf(stderr, "snarl: run %llu failed: %.*s\n", (unsigned long long)b->failure->run + 1,
 		(int)(all ? strlen(b->text) : strcspn(b->text, "\n")), b->text);
@@ -112,26 +119,26 @@ static void on_judged(void *ctx, const struct verdict *v)
 
 	progress_clear(&p->progress);
 	if (v->kind == VERDICT_UNSAVED)
-		tell_failure(b, true);
+		print_failure(b, true);
 	if (p->o->quiet)
 		return;
 	switch (v->kind) {
 	case VERDICT_UNPROVED:
-		tell_failure(b, true);
-		fprintf(stderr, "  a candidate only, it did not replay: %s\n", *b->why ? b->why : v->err.text);
+		print_failure(b, true);
+		fprintf(stderr, "  not proved, since it did not replay: %s\n", *b->why ? b->why : v->err.text);
 		break;
 	case VERDICT_DUPLICATE:
-		tell_failure(b, true);
+		print_failure(b, true);
 		fprintf(stderr, "  the same cause as %s: saved there as failures/%02zu.txt\n", v->of->path,
 			v->of->other_count + 2);
 		break;
 	case VERDICT_KNOWN:
-		fprintf(stderr, "snarl: run %llu failed as known: %s of the baseline, saved as %s\n",
+		fprintf(stderr, "snarl: run %llu failed as %s of the baseline; saved as %s\n",
 			(unsigned long long)b->failure->run + 1, v->known_as, b->path);
 		break;
 	case VERDICT_NEW:
-		tell_failure(b, false);
-		tell_proved(b, &p->session.places);
+		print_failure(b, false);
+		print_proved(b, &p->session.places);
 		break;
 	case VERDICT_SUPPRESSED: case VERDICT_UNSAVED: break;
 	}
@@ -168,9 +175,9 @@ struct search_listener session_print_listener(struct session_print *p)
 	return (struct search_listener){ .found = session_print_found, .progress = session_print_progress, .ctx = p };
 }
 
-/* --- the end --- */
+/* --- after the search --- */
 
-static void tell_candidates(const struct session *s)
+static void print_candidates(const struct session *s)
 {
 	const struct hunt_stats *h = s->hunt;
 
@@ -186,10 +193,10 @@ static void tell_candidates(const struct session *s)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
 	if (*h->no_trace)
-		fprintf(stderr, "snarl: of a run there is no trace to predict from: %s\n", h->no_trace);
+		fprintf(stderr, "snarl: a run has no trace to predict from: %s\n", h->no_trace);
 }
 
-static void tell_baseline(const struct baseline *l)
+static void print_baseline(const struct baseline *l)
 {
 	const struct baseline_counts c = baseline_count(l);
 	const char *id, *words;
@@ -200,13 +207,13 @@ static void tell_baseline(const struct baseline *l)
 		fprintf(stderr, "  not found again: %s, %s\n", id, words);
 }
 
-static void tell_end(const struct session *s)
+static void print_summary(const struct session *s)
 {
 	const struct results *r = &s->judge.results;
 	const struct search_stats *st = &s->stats;
 
 	if (s->hunt)
-		tell_candidates(s);
+		print_candidates(s);
 	fprintf(stderr, "snarl: %llu run%s in %.1f s (%.0f/s), %llu%s interleaving%s, %zu bug%s",
 		(unsigned long long)st->runs, plural(st->runs), st->seconds,
 		st->seconds > 0 ? (double)st->runs / st->seconds : 0.0,
@@ -229,7 +236,7 @@ static void tell_end(const struct session *s)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
 	if (s->judge.baseline)
-		tell_baseline(s->judge.baseline);
+		print_baseline(s->judge.baseline);
 }
 
 static void print_suppressions(const struct session *s)
@@ -270,7 +277,7 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	if (s->failed_to_save)
 		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
 	if (!o->quiet)
-		tell_end(s);
+		print_summary(s);
 	if (write_results(p, &writing) < 0 && fresh > 0)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (report_save_index(o->out, &writing) < 0)
@@ -284,7 +291,7 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_OK);
 }
 
-/* --- the beginning --- */
+/* --- before the search --- */
 
 static struct session_config config_of(const struct explore_options *o, struct session_print *p)
 {
@@ -311,9 +318,9 @@ int session_print_open(struct session_print *p, const struct explore_options *o,
 		return cmd_fail(o->cmd, "%s", err.text);
 	if (session_make_folder(&p->session, &err) < 0)
 		return cmd_fail(o->cmd, "%s; --out DIR chooses another", err.text);
-	heed(SIGINT);
-	heed(SIGTERM);
-	heed(SIGHUP);
+	handle_signal(SIGINT);
+	handle_signal(SIGTERM);
+	handle_signal(SIGHUP);
 	progress_init(&p->progress, o->quiet, o->runs, o->seconds);
 	return CMD_OK;
 }

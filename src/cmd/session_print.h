@@ -1,5 +1,6 @@
 /*
- * A session as a command shows it: from its options to progress, findings and the exit code.
+ * Runs an exploration session (explore/session.h) for a command: makes it from the options, prints
+ * progress and findings while it runs, and the summary and results at the end.
  */
 #ifndef CMD_SESSION_PRINT_H
 #define CMD_SESSION_PRINT_H
@@ -16,24 +17,31 @@ struct session_print {
 	struct session session;
 };
 
-/* Ctrl-C sets it; a second one ends snarl. */
+/*
+ * Set by SIGINT, SIGTERM or SIGHUP, to end the search in good order. A later signal ends snarl at
+ * once.
+ */
 extern volatile sig_atomic_t session_interrupted;
 
 /*
- * CMD_OK, or the exit code after saying why. `separate`: every failure is a bug of its own. Close
- * it in any case.
+ * Opens the session, makes its folder and installs the signal handlers. `separate`: report every
+ * failure as a bug of its own, without looking for duplicates. Returns CMD_OK, or an exit code
+ * after printing the reason. Call session_print_close() in both cases.
  */
 int session_print_open(struct session_print *p, const struct explore_options *o, bool separate);
 void session_print_close(struct session_print *p);
 
-/* For a search_listener: ctx is the session_print. The last function returns both. */
+/*
+ * Callbacks of a search_listener, with the session_print as ctx; the third function returns a
+ * listener.
+ */
 enum search_answer session_print_found(void *ctx, struct search_failure *f);
 void session_print_progress(void *ctx, const struct search_stats *stats);
 struct search_listener session_print_listener(struct session_print *p);
 
 /*
- * Says how it ended and writes the results. `result` and `err` are those of the search. Returns the
- * exit code.
+ * Prints the summary and writes results.json and index.html. `result` and `err` are what the search
+ * returned. Returns the exit code.
  */
 int session_print_end(struct session_print *p, int result, const struct err *err);
 

@@ -1,8 +1,9 @@
-"""gdb's side of `snarl replay --gdb`.
+"""gdb commands for `snarl replay --gdb`.
 
-snarl-start runs the program to the first event of the bug, snarl-next to the next
-switch between threads, snarl-threads shows where they stand and what they hold. All of it
-reads the runtime's own state: struct ctl of src/runtime/control/control.h.
+snarl-start runs the program to the first event of the bug, snarl-next to the next switch
+between threads. snarl-threads shows where all threads are and which locks they hold. The
+commands read the state of the runtime in the program: struct ctl of
+src/runtime/control/control.h.
 """
 
 import json
@@ -11,41 +12,43 @@ import subprocess
 
 import gdb
 
-HERE = os.path.dirname(os.path.abspath(__file__))  # of the build tree, or lib/snarl
-TRACE_MOST = 64 << 20  # bytes of a trace that is looked through
-STEP = "snarlrt_debug_here"  # of src/runtime/control/debugger.c
+HERE = os.path.dirname(os.path.abspath(__file__))  # lib/snarl of the build tree or of the installation
+TRACE_MOST = 64 << 20  # bytes: a larger trace is not searched for the first event
+# Functions of src/runtime/control/debugger.c: called at each scheduling point, and at each switch.
+STEP = "snarlrt_debug_here"
 SWITCH = "snarlrt_debug_switch"
-FAILS = "ctl_fail"  # the runtime's place for what it finds itself: deadlocks, uses after free, …
+FAILS = "ctl_fail"  # called for failures that the runtime detects: deadlock, use after free and others
 OPS = {
     "START": "start", "READ": "read", "WRITE": "write", "UPDATE": "update",
     "ACQUIRE": "lock", "RELEASE": "unlock", "TRY": "try to lock", "WAIT": "wait on",
     "WAKE": "wake", "CREATE": "create a thread", "JOIN": "join a thread", "EXIT": "end",
     "CALL": "make a system call", "YIELD": "let others go first", "OTHER": "go on",
 }
-BOTTOM = ("gate_call_on", None)  # below the first function of a thread
-NAMED = ("READ", "WRITE", "UPDATE", "ACQUIRE", "RELEASE", "TRY", "WAIT", "WAKE")  # … what?
+OUTERMOST = ("gate_call_on", None)  # frames outside the first function of a thread
+OPS_WITH_OBJECT = ("READ", "WRITE", "UPDATE", "ACQUIRE", "RELEASE", "TRY", "WAIT", "WAKE")
 
 
-class Trouble(Exception):
-    pass
+class SnarlError(Exception):
+    """A message for the user, in one line."""
 
 
 # --- the runtime's state ---
 
 def state():
     try:
-        return gdb.parse_and_eval("'src/runtime/control/point.c'::ctl")  # the program may have one, too
+        # Qualified by the file, since the program may have a variable `ctl`, too.
+        return gdb.parse_and_eval("'src/runtime/control/point.c'::ctl")
     except gdb.error:
-        raise Trouble("the program has no runtime of snarl with debug information; link it with snarl-cc")
+        raise SnarlError("the program has no runtime of snarl with debug information; link it with snarl-cc")
 
 
-def guarded(invoke):
-    """What goes wrong within gdb is one line, not an exception."""
+def one_line_errors(invoke):
+    """Decorator of invoke(): prints errors as one line instead of a traceback."""
 
     def wrapper(self, argument, from_tty):
         try:
             invoke(self, argument, from_tty)
-        except (Trouble, gdb.error) as e:
+        except (SnarlError, gdb.error) as e:
             print("snarl: %s" % str(e).split("\n")[0])
     return wrapper
 
@@ -60,6 +63,7 @@ def op_name(event):
 
 
 def path_of(c, thread):
+    """The name of a thread: "0.2.1" is the first child of the second child of main, "0"."""
     words = []
     while int(thread["number"]) != 0:
         words.append(str(int(thread["ordinal"])))
@@ -88,10 +92,10 @@ def place(pc):
 
 
 def describe(event):
-    """What somebody stands before: "read balance at bank.c:22 (balance_get)"."""
+    """The next step of a thread: "read balance at bank.c:22 (balance_get)"."""
     op = op_name(event)
     text = OPS.get(op, op.lower())
-    if op in NAMED and int(event["object"]):
+    if op in OPS_WITH_OBJECT and int(event["object"]):
         text += " " + object_name(int(event["object"]))
     if op != "START" and int(event["site"]):
         text += " at " + place(int(event["site"]))
@@ -104,10 +108,10 @@ def held_by(thread):
     return ", ".join("%s (since %s)" % (object_name(int(h["object"])), place(int(h["pc"]))) for h in held)
 
 
-# --- running on ---
+# --- running to a breakpoint ---
 
 class Stop(gdb.Breakpoint):
-    """A silent breakpoint of ours; `when` decides."""
+    """An internal breakpoint that stops silently, and only if when() is true."""
 
     def __init__(self, where, when=None):
         super().__init__(where, internal=True)
@@ -121,7 +125,7 @@ class Stop(gdb.Breakpoint):
 
 
 def run_to(stops, command="continue"):
-    """Runs until one of `stops` or anything else; the one, or None after showing what it was."""
+    """Runs until one of `stops` is hit and returns it; prints any other stop and returns None."""
     try:
         text = gdb.execute(command, to_string=True)
         for stop in stops:
@@ -138,18 +142,18 @@ def runtime_folder():
     """The folder of the runtime's sources, with a slash at the end."""
     symbol = gdb.lookup_global_symbol(STEP) or gdb.lookup_static_symbol(STEP)
     if symbol is None:
-        raise Trouble("the program was linked by another version of snarl; link it again with snarl-cc")
+        raise SnarlError("the program was linked by another version of snarl; link it again with snarl-cc")
     # The function is in src/runtime/control/.
     return os.path.dirname(os.path.dirname(symbol.symtab.fullname())) + "/"
 
 
 def runtime_frames():
-    """Names of the runtime's functions the thread stands in, and the frame of the program outside;
-    None if its own code has not begun or is over."""
+    """The names of the runtime's functions on the stack, and the innermost frame of the program; None
+    if the program's code of the thread has not begun or has ended."""
     folder, names, frame = runtime_folder(), [], gdb.newest_frame()
     while frame is not None:
         symtab = frame.find_sal().symtab
-        if frame.name() in BOTTOM:
+        if frame.name() in OUTERMOST:
             return names, None
         if symtab is None or not symtab.fullname().startswith(folder):
             return names, frame
@@ -164,14 +168,15 @@ def select_program():
         frame.select()
 
 
-def tell_failure():
-    print("snarl: here it fails: %s" % gdb.newest_frame().read_var("text").string())
+def print_failure():
+    print("snarl: the program fails here: %s" % gdb.newest_frame().read_var("text").string())
     select_program()
 
 
-def settle(thread):
-    """The thread was let go and stands in the runtime: on to its own code, if nothing of what it
-    is about to do is done by then; else only its frame is chosen."""
+def leave_runtime(thread):
+    """Leaves the runtime after `thread` was chosen to run. Runs on to the thread's own code if its
+    next step is not yet done there (accesses, thread starts); else only selects the frame of the
+    program. Returns False if the run stopped elsewhere."""
     names, frame = runtime_frames()
     number = int(thread["number"])
 
@@ -188,7 +193,7 @@ def settle(thread):
     fails = Stop(FAILS)
     hit = run_to([stop, fails])
     if hit is fails:
-        tell_failure()
+        print_failure()
     return hit is not None
 
 
@@ -205,18 +210,18 @@ class Bug:
         with open(os.path.join(folder, "bug.json")) as f:
             self.json = json.load(f)
         self.cause = [s for s in self.json["sites"] if "locks" in s] if self.json.get("cause") else []
-        self.lacks = ""  # why the first event is not known, though the cause is
+        self.why_unknown = ""  # the reason if the first event is not known, though the cause is
 
     def events(self):
-        """Those of the trace in their order, each with its index among those of its thread."""
+        """Yields (index, event) for the events of the trace; the index counts within the thread."""
         trace = os.path.join(self.folder, "trace.snarl")
         if not os.path.exists(trace):
-            self.lacks = "there is no trace of the run"
+            self.why_unknown = "there is no trace of the run"
             return
         if os.path.getsize(trace) > TRACE_MOST:
-            self.lacks = "the trace of the run is too large to be looked through"
+            self.why_unknown = "the trace of the run is too large to be searched"
             return
-        self.lacks = "bug.json does not say which events of the trace they are"
+        self.why_unknown = "bug.json does not say which events of the trace they are"
         snarl = [p for p in (os.path.join(HERE, "../bin/snarl"), os.path.join(HERE, "../../bin/snarl"))
                  if os.path.exists(p)]
         counts = {}
@@ -228,7 +233,8 @@ class Bug:
                     counts[e["thread"]] += 1
 
     def first(self):
-        """(thread, pc, op, n) of the first event in the order of the run. None: not known."""
+        """The first event of the cause in the order of the run, as (thread, pc, op, n-th time); None if
+        it is not known."""
         wanted = [(s["thread"], s["index"]) for s in self.cause if s.get("index") is not None]
         times = {}
         for index, e in self.events():
@@ -251,8 +257,8 @@ class Bug:
 class Start(gdb.Command):
     """snarl-start: start the program anew and stop before the first event of the bug.
 
-Without a trace to tell which time it comes there, stop at the first switch between threads. If
-no cause is known, stop where it fails; if nothing is to be seen there, at main."""
+Without a trace, which identifies this event, stop at the first switch between threads. If the
+cause is not known, stop at the failure, or at main if the failure is the exit status or output."""
 
     def __init__(self):
         super().__init__("snarl-start", gdb.COMMAND_RUNNING)
@@ -274,7 +280,7 @@ no cause is known, stop where it fails; if nothing is to be seen there, at main.
             return seen[0] == nth
         return Stop(STEP, when)
 
-    @guarded
+    @one_line_errors
     def invoke(self, folder, from_tty):
         try:
             if folder:
@@ -285,7 +291,7 @@ no cause is known, stop where it fails; if nothing is to be seen there, at main.
 
     def start(self):
         if self.bug is None:
-            print("snarl: which bug? snarl-start FOLDER")
+            print("snarl: missing FOLDER; usage: snarl-start FOLDER")
             return
         state()
         runtime_folder()
@@ -301,38 +307,39 @@ no cause is known, stop where it fails; if nothing is to be seen there, at main.
         if hit is main and self.bug.cause and not first:
             if not NEXT.one():
                 return
-            print("snarl: which events of the bug's places did the harm is not known: %s. Stopped at the "
-                  "first switch between threads. What will happen:" % self.bug.lacks)
-            self.tell()
+            print("snarl: the first event of the bug is not known: %s. Stopped at the first switch "
+                  "between threads. What will happen:" % self.bug.why_unknown)
+            self.print_story()
             return
         if hit is main and (first or self.bug.json["failure"] not in ("exit", "output", "check")):
             stop, fails = self.first_event(first) if first else None, Stop(FAILS)
-            # The runtime itself passes over other places, which is faster.
+            # The runtime calls STEP only at this site, which is faster than a condition of gdb.
             gdb.execute("set var snarlrt_debug_site = %d" % (first[1] if first else 0))
             hit = run_to([s for s in (stop, fails) if s])
             if is_alive():
                 gdb.execute("set var snarlrt_debug_site = 0")
         if hit is None:
-            # Whatever came, gdb has told it.
+            # run_to() has printed the stop.
             if is_alive() and not stop:
-                print("snarl: %sstopped where it fails" % unknown)
+                print("snarl: %sstopped at the failure" % unknown)
             return
         if stop and hit is stop:
             thread = gdb.newest_frame().read_var("t").dereference()
             name = path_of(state(), thread)
-            if not settle(thread):
+            if not leave_runtime(thread):
                 return
             print("snarl: stopped before the first event of the bug, in thread %s. What will happen:" % name)
         elif hit is fails:
             select_program()
-            print("snarl: %sstopped where it fails:" % unknown)
+            print("snarl: %sstopped at the failure:" % unknown)
         else:
             print("snarl: %sstopped at main. What will happen:" % unknown)
-        self.tell()
+        self.print_story()
 
-    def tell(self):
+    def print_story(self):
         print(self.bug.story())
-        print("snarl-next runs to the next switch between threads, snarl-threads shows who stands where.")
+        print("snarl-next runs to the next switch between threads, snarl-threads shows where all "
+              "threads are.")
         show_place()
 
 
@@ -342,42 +349,42 @@ class Next(gdb.Command):
     def __init__(self):
         super().__init__("snarl-next", gdb.COMMAND_RUNNING)
 
-    def told(self):
-        """Of a stop at a switch: what it is, and the number of who goes on."""
+    def print_switch(self):
+        """Prints why a thread stopped at a switch; returns the number of the thread that goes on."""
         frame, c = gdb.newest_frame(), state()
         before, after = frame.read_var("from").dereference(), frame.read_var("to").dereference()
         if str(before["state"]) == "CTL_DONE":
             print("snarl: %s has ended" % path_of(c, before))
         else:
-            print("snarl: %s stops; it is to %s" % (path_of(c, before),
+            print("snarl: %s stops; its next step: %s" % (path_of(c, before),
                                                    describe(before["wait"].dereference()["event"])))
         return int(after["number"])
 
     def one(self):
-        number = None  # of who goes on
+        number = None  # of the thread that goes on
 
         def let_go():
             return int(gdb.newest_frame().read_var("t")["number"]) == number
 
         while True:
             switch, fails = Stop(SWITCH), Stop(FAILS)
-            # Only after the switch: a stop at every step takes its time.
+            # Only after the switch, since stopping at every step is slow.
             steps = [] if number is None else [Stop(STEP, let_go)]
             hit = run_to([switch, fails] + steps)
             if hit is not switch:
                 break
-            number = self.told()
+            number = self.print_switch()
         if hit is fails:
-            tell_failure()
+            print_failure()
             return True
         if hit is None:
             return False
         frame = gdb.newest_frame()
         thread, event = frame.read_var("t").dereference(), frame.read_var("w")["event"]
-        print("snarl: %s goes on, to %s" % (path_of(state(), thread), describe(event)))
-        return settle(thread)
+        print("snarl: %s goes on; its next step: %s" % (path_of(state(), thread), describe(event)))
+        return leave_runtime(thread)
 
-    @guarded
+    @one_line_errors
     def invoke(self, argument, from_tty):
         if not is_alive():
             print("snarl: the program is not running; snarl-start starts it")
@@ -389,12 +396,12 @@ class Next(gdb.Command):
 
 
 class Threads(gdb.Command):
-    """snarl-threads: where the threads of the program stand, and which locks they hold."""
+    """snarl-threads: show where the threads of the program are, and which locks they hold."""
 
     def __init__(self):
         super().__init__("snarl-threads", gdb.COMMAND_STATUS)
 
-    @guarded
+    @one_line_errors
     def invoke(self, argument, from_tty):
         if not is_alive():
             print("snarl: the program is not running; snarl-start starts it")
@@ -416,7 +423,7 @@ class Threads(gdb.Command):
             text = ("ready to " if bool(thread["runnable"]) else "waiting to ") + describe(event)
         elif current:
             frame = runtime_frames()[1]
-            inside = frame != gdb.newest_frame()  # then its pc is that of the return
+            inside = frame != gdb.newest_frame()  # then its pc is a return address
             text = "running" + (", at " + place(frame.pc() + (not inside)) if frame is not None else "")
         else:
             text = "running"
@@ -424,26 +431,27 @@ class Threads(gdb.Command):
         return name, text + ("; holds " + held if held else "")
 
 
-def spare_runtime(breakpoint):
-    """`break find` means the program's own: a function of that name in the runtime is called all the time."""
+def disable_runtime_locations(breakpoint):
+    """Disables locations of a new breakpoint that are in the runtime, if others are in the program:
+    `break find` means the program's function, not the runtime's, which is called all the time."""
     locations = getattr(breakpoint, "locations", None) or []  # since gdb 13
     try:
         folder = runtime_folder()
-    except Trouble:
+    except SnarlError:
         return
     sources = os.path.dirname(folder[:-1])
-    ours_below = tuple(os.path.join(sources, name, "") for name in ("abi", "runtime", "sched", "trace", "coverage"))
-    ours = []
+    runtime_folders = tuple(os.path.join(sources, name, "") for name in ("abi", "runtime", "sched", "trace", "coverage"))
+    in_runtime = []
     for at in locations:
-        symtab = gdb.find_pc_line(at.address).symtab  # at.fullname is None where it was inlined
-        if symtab is not None and symtab.fullname().startswith(ours_below):
-            ours.append(at)
-    if breakpoint.visible and len(ours) < len(locations):
-        for at in ours:
+        symtab = gdb.find_pc_line(at.address).symtab  # at.fullname is None for inlined code
+        if symtab is not None and symtab.fullname().startswith(runtime_folders):
+            in_runtime.append(at)
+    if breakpoint.visible and len(in_runtime) < len(locations):
+        for at in in_runtime:
             at.enabled = False
 
 
-gdb.events.breakpoint_created.connect(spare_runtime)
+gdb.events.breakpoint_created.connect(disable_runtime_locations)
 Start()
 NEXT = Next()
 Threads()

@@ -1,5 +1,5 @@
 /*
- * The option --suppressions of the commands that tell of findings.
+ * The option --suppressions of the commands that report findings.
  */
 #include "analyze/suppress.h"
 #include "cmd/cmd.h"

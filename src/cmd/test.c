@@ -1,3 +1,6 @@
+/*
+ * snarl test: options, and a search with one strategy (explore/search) in a session.
+ */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,21 +14,21 @@
 static const char usage[] =
 	"usage: snarl test [options] [--] PROGRAM [ARGUMENT…]\n"
 	"\n"
-	"Runs a program that was built with snarl-cc again and again, each time with another\n"
-	"interleaving of its threads, until one makes it fail. The interleaving is saved and\n"
-	"replayed: only what fails again is called a bug.\n"
+	"Runs a program built with snarl-cc many times, each time with another interleaving of its\n"
+	"threads, until a run fails. The schedule of the failure is saved and replayed; it is a bug if\n"
+	"all replays fail, too.\n"
 	"\n"
 	"  -s, --strategy NAME  how interleavings are chosen (default: random);\n"
-	"                       --strategy help lists them\n"
-	"      --runs N         how many (default 10000; with --time: no limit)\n"
-	"      --time T         for how long: 90, 1.5s, 10m, 2h\n"
+	"                       --strategy help lists the strategies\n"
+	"      --runs N         total number of runs (default 10000; with --time: no limit)\n"
+	"      --time T         time limit of the search: 90, 1.5s, 10m, 2h\n"
 	EXPLORE_USAGE_RUNS
-	"      --depth D        pct, pct-large: bug depth; chess: preemptions\n"
+	"      --depth D        pct, pct-large: bug depth; chess: number of preemptions\n"
 	"      --switch N       random: chance of a switch at each step, in 1/1000\n"
 	EXPLORE_USAGE_REST
-	EXPLORE_USAGE_NEWS
+	EXPLORE_USAGE_BASELINE
 	"\n"
-	"Exit: 0 no failure, 1 a bug was proved, 3 the program could not be run.\n"
+	"Exit: 0 no bug proved, 1 a bug was proved, 3 the program could not be run.\n"
 	"\n"
 	"  snarl test -- ./bank 100\n"
 	"  snarl test --strategy pct --depth 3 --runs 50k -j 8 -- ./server --selftest\n";
@@ -33,7 +36,7 @@ static const char usage[] =
 struct options {
 	struct explore_options explore;
 	const struct strategy *strategy;
-	uint64_t depth, permille;
+	uint64_t depth, permille;	/* of --depth and --switch; 0: the strategy's default */
 };
 
 static int search(const struct search_config *config, const struct search_listener *listener, bool feedback,
@@ -45,7 +48,7 @@ static int search(const struct search_config *config, const struct search_listen
 	int event;
 
 	while ((event = search_next(s, &run, err)) > 0) {
-		/* This strategy needs more than a number to make a run: what others have shown. */
+		/* The strategy feedback mutates schedules of earlier runs, which greybox keeps. */
 		if (feedback)
 			greybox_event(&g, config->plan.seed, event, &run);
 		search_report(event, &run, listener);
@@ -112,11 +115,11 @@ static const struct option long_options[] = {
 	{ "depth", required_argument, NULL, OPT_DEPTH },
 	{ "switch", required_argument, NULL, OPT_SWITCH },
 	EXPLORE_LONG_OPTIONS,
-	EXPLORE_NEWS_OPTIONS,
+	EXPLORE_BASELINE_OPTIONS,
 	{ 0 },
 };
 
-/* -1: go on. */
+/* Returns -1 to continue, or an exit code. */
 static int parse(struct options *o, int argc, char **argv)
 {
 	const char *strategy = "random";

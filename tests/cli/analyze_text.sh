@@ -37,7 +37,7 @@ cat >want <<'END'
   2  0 read box+8  main:8
      to try: 2 before 1
 
-2 candidates in 11 events of 2 threads; passed over: 1 in a fixed order; 1 doubtful
+2 candidates in 11 events of 2 threads; pruned: 1 in a fixed order; 1 doubtful
 END
 # Of heap blocks the place of allocation is the name: box+8 is so many bytes into one.
 sed -i 's/heap@[^ ]*#1+8/box+8/' out
@@ -45,7 +45,7 @@ same text want out
 
 # One analysis, and no more shown than asked for.
 snarl analyze -n 0 --analysis race in.txt >out
-echo "1 candidate in 11 events of 2 threads, 0 shown; passed over: 1 in a fixed order" >want
+echo "1 candidate in 11 events of 2 threads, 0 shown; pruned: 1 in a fixed order" >want
 same limit want out
 
 snarl analyze --json -a race in.txt >out
@@ -71,7 +71,7 @@ wrong() {
 	echo "snarl analyze: $message (see snarl analyze --help)" >want
 	same "snarl analyze $*" want err
 }
-wrong "which trace?"
+wrong "missing TRACE; usage: snarl analyze [options] TRACE"
 wrong "one trace at a time, not also 'b'" a b
 wrong "no analysis 'rase'; did you mean 'race'?" -a rase in.txt
 wrong "no analysis 'xyzzyplugh'" -a xyzzyplugh in.txt

@@ -81,7 +81,7 @@ hunt 1 one --keep-going -- ./first
 hunt 0 again --baseline one/results.json -- ./first
 [ "$(of again '[.file, .new, .known, .gone]')" = '["one/results.json",[],[{"id":"B001","was":"B001"}],[]]' ] ||
 	{ cat again/results.json; fail "the same bug is not known"; }
-grep -q '^snarl: run [0-9]* failed as known: B001 of the baseline, saved as again/bugs/B001$' stderr || { cat stderr; fail "known"; }
+grep -q '^snarl: run [0-9]* failed as B001 of the baseline; saved as again/bugs/B001$' stderr || { cat stderr; fail "known"; }
 [ "$(tail -n 1 stderr)" = 'snarl: compared with one/results.json: 0 new, 1 known, 0 not found again' ] || { cat stderr; fail "counts"; }
 
 # A second bug: new, and the first does not hide it.

@@ -76,7 +76,7 @@ build -O2 moved.c -o bank
 check 1 found
 expect 'r["verdict"] == "not-fixed" and k["verdict"] == "fails" and k["match"] == "same"'
 expect 'r["program"].endswith("/bank") and b["sites"][0]["file"] == "moved.c"'
-! grep -q 'very build' check.err || fail "it is another build"
+! grep -q 'the same build' check.err || fail "it is another build"
 replays out/bugs/B001
 
 # A schedule written by hand needs neither build-id nor offset.
@@ -144,7 +144,7 @@ sed 's/close_idle/close_late/' idle.txt | sed 's/write handle/write other/' >lat
 check 0 late.txt -- ./handle2
 expect 'r["verdict"] == "undecided" and k["verdict"] == "gone" and k["tries"] == 0'
 expect '"its function did not run in 4 recorded runs" in k["why"]'
-grep -q '^snarl: nothing fails, but of 1 of 1 known interleaving nothing is known for sure$' check.err || fail "not told"
+grep -q '^snarl: undecided: no run failed, but 1 of 1 known interleaving could not be checked$' check.err || fail "not told"
 
 # Without a goal: by its strategy, and so labelled.
 build -O1 "$SNARL_ROOT/examples/bank.c" -o bank
@@ -154,7 +154,7 @@ expect 'k["verdict"] == "unseen" and k["match"] is None and k["strategy_runs"] =
 expect 'k["why"].startswith("its cause is not known") and "runs by pct" in k["why"]'
 check 1 tested -- ./bank
 expect 'k["verdict"] == "fails" and 0 < k["strategy_runs"] <= 300'
-grep -q "is the very build that tested/bugs/B001 was found in" check.err || fail "same build: not told"
+grep -q "is the same build that tested/bugs/B001 was found in; rebuild it to check a fix" check.err || fail "same build: not told"
 
 # The input is that of the bug.
 cat >input.c <<'EOT'
@@ -212,7 +212,7 @@ cannot() {
 cannot 'cannot open nothing: ' nothing -- ./bank
 mkdir empty
 cannot 'empty has neither schedule.txt nor results.json' empty -- ./bank
-cannot 'idle.txt names no program; give one after --' idle.txt
+cannot 'idle.txt does not name its program: give one after --' idle.txt
 cannot '.*snarl-cc' idle.txt -- true
 echo '{"bugs":[]}' >none.json
-cannot 'none.json has no bugs' none.json -- ./bank
+cannot 'none.json contains no bugs to check' none.json -- ./bank

@@ -91,7 +91,7 @@ before=$(place "$(line 'x other')") delayed=$(place "$(line 'x read')")
 } >guard.log
 grep -q "^    follows pairs.c:$(line 'x other') " dump && fail "it is known already"
 snarl learn --guard-log guard.log 2>err || { cat err; fail "guard-log"; }
-grep -q '^snarl: 1 orders were waited for in vain, 1 of them new, 1 of places unknown here; ' err || { cat err; fail "summary"; }
+grep -q '^snarl: 1 order that delays did not avoid, 1 of them new, 1 at places unknown here; ' err || { cat err; fail "summary"; }
 snarl learn --dump | sed -n "/^  pairs.c:$(line 'x read') /,/^  [^ ]/p" | grep -q "follows pairs.c:$(line 'x other') " || fail "not learnt"
 snarl learn --guard-log guard.log 2>err
 grep -q ', 0 of them new, ' err || { cat err; fail "twice"; }

@@ -17,8 +17,8 @@ wrong() {
 	echo "$message" >want
 	same "snarl $*" want err
 }
-wrong "snarl test: which program? (see snarl test --help)" test
-wrong "snarl test: which program? (see snarl test --help)" test --runs 3 --
+wrong "snarl test: missing PROGRAM; usage: snarl test [options] [--] PROGRAM [ARGUMENT…] (see snarl test --help)" test
+wrong "snarl test: missing PROGRAM; usage: snarl test [options] [--] PROGRAM [ARGUMENT…] (see snarl test --help)" test --runs 3 --
 wrong "snarl test: unknown option '--foo' (see snarl test --help)" test --foo -- ./bug
 wrong "snarl test: option '--runs' needs a value (see snarl test --help)" test --runs
 wrong "snarl test: no strategy 'pcd'; did you mean 'pct'? (see snarl test --help)" \
@@ -27,11 +27,11 @@ wrong "snarl test: 'exact' follows a schedule: use snarl replay (see snarl test 
 	test --strategy exact -- ./bug
 wrong "snarl test: --backend is user or kernel, not 'both' (see snarl test --help)" \
 	test --backend both -- ./bug
-wrong "snarl replay: which bug? (see snarl replay --help)" replay
+wrong "snarl replay: missing BUG; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay
 wrong "snarl replay: --backend is user or kernel, not 'x' (see snarl replay --help)" \
 	replay --backend x "$bug"
-wrong "snarl replay: which program? (see snarl replay --help)" replay "$bug" --
-wrong "snarl replay: one bug at a time; 'b' is too much (see snarl replay --help)" replay "$bug" b
+wrong "snarl replay: missing PROGRAM after --; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay "$bug" --
+wrong "snarl replay: one BUG at a time; unexpected 'b' (see snarl replay --help)" replay "$bug" b
 for option in --runs --time --jobs --seed --depth --switch --replays --expect-exit --timeout --max-steps; do
 	for value in '' x -1 '1 ' 99999999999999999999999 1e; do
 		status=0
@@ -57,7 +57,7 @@ expect() {
 echo 'int main(void) { return 5; }' >five.c
 snarl-cc five.c -o five
 expect 1 test -o o1 --runs 3 -- ./five
-grep -q '^  there was one thread only, so no schedule is to blame' err || { cat err; fail "a failure of one thread"; }
+grep -q '^  only one thread ran, so the schedule is not the cause' err || { cat err; fail "a failure of one thread"; }
 expect 1 test -o o1 -- ./bug
 ! grep -q 'one thread' err || { cat err; fail "a failure of several threads"; }
 expect 0 test -o o1 --runs 3 --expect-exit 5 -- ./five

@@ -51,7 +51,7 @@ grep -q 'No longer exposed:' diff || { cat diff; fail "iRoots no longer exposed 
 # Limits.
 snarl cover --fail-under 0 >/dev/null || fail "--fail-under 0"
 code=0; snarl cover --fail-under 100 one.db >/dev/null 2>err || code=$?
-[ $code = 1 ] && grep -q 'asks for 100 %' err || { cat err; fail "--fail-under 100: $code"; }
+[ $code = 1 ] && grep -q 'is below --fail-under 100 %' err || { cat err; fail "--fail-under 100: $code"; }
 
 # Merged into an empty one it is the same; the original stays as it is.
 snarl cover --db merged.db --merge snarl-out/memo.db one.db >merged
@@ -70,9 +70,9 @@ expect() {
 }
 expect 3 'no coverage database' snarl cover --db none.db
 expect 3 'no coverage database none.json' snarl cover --diff none.json
-expect 2 "after the database.*'--json'" snarl cover one.db --json
-expect 2 'which databases' snarl cover --merge
-expect 2 'takes 0 to 100' snarl cover --fail-under many
+expect 2 "after all options.*'--json'" snarl cover one.db --json
+expect 2 'missing DATABASE' snarl cover --merge
+expect 2 'needs a number from 0 to 100' snarl cover --fail-under many
 expect 2 "no strategy 'sideways'" snarl cover -s sideways ./shop
 expect 3 'knows no program x' snarl cover --program x
 echo '{"version":7}' >bad.json

@@ -40,7 +40,7 @@ RWW on balance
   T    bank.c:22 read in balance_get, value
   T    bank.c:30 write in balance_set, value
   T    bank.c:30 write in balance_set, value
-  passing runs came here, but never so (N)
+  passing runs came here, but never in this order (N)
 END
 same "what check says" wanted got
 snarl check --json --quiet --pset --trace $trace >found.json && fail "check --pset: exit 0"
@@ -69,7 +69,7 @@ snarl learn --dump | grep -q '^  bank.c:32 write in balance_set: ' || fail "line
 
 # Parallel runs, to an end of their own; a database of those and of the others together.
 snarl learn --out plain -- ./bank >out 2>err </dev/null || { cat err; fail "parallel"; }
-grep -q 'the last ones nothing new' err || { cat err; fail "no end"; }
+grep -q 'the last runs showed nothing new' err || { cat err; fail "no end"; }
 snarl learn --quiet --out both --merge snarl-out/learn.db plain/learn.db
 [ -s both/rules.bin ] || fail "no rules of both"
 runs=$(snarl learn --dump | sed -n '1s/.*: \([0-9]*\) runs/\1/p')
@@ -126,19 +126,19 @@ expect() {
 	"$@" >out 2>err </dev/null || code=$?
 	[ $code = "$wanted" ] && grep -q -- "$text" err || { cat out err; fail "$*: exit $code"; }
 }
-expect 2 'which program' snarl learn
-expect 2 'which databases' snarl learn --merge
+expect 2 'missing PROGRAM' snarl learn
+expect 2 'missing DATABASE' snarl learn --merge
 expect 2 '1, 2, 4, 8' snarl learn --granularity 5 ./bank
 expect 3 'no rule database' snarl learn --dump nowhere.db
 expect 3 'cannot be merged into itself' snarl learn --merge snarl-out/learn.db
 expect 3 'is not a database' snarl learn --dump good.txt
 expect 3 'knows no program x' snarl check --program x --trace $trace
 expect 3 'no rule database' snarl check --db nowhere.db --trace $trace
-expect 2 'which program? Or --trace' snarl check
-expect 2 'of passing runs' snarl check --postmortem $trace
+expect 2 'missing PROGRAM (or --trace, --postmortem)' snarl check
+expect 2 'missing traces' snarl check --postmortem $trace
 expect 3 'cannot open' snarl check --trace nowhere.snarl
 
 # A program whose controlled runs are too long is learnt from all the same.
 snarl learn --out long --runs 6 --stable 0 --max-steps 5 --json -- ./bank >long.json 2>err </dev/null || { cat err; fail "too long"; }
 jq -e '.runs == 6 and .passed > 0' long.json >/dev/null || { cat long.json; fail "too long: JSON"; }
-grep -q '^snarl: all runs in parallel from here on: the run took too many steps$' err || { cat err; fail "too long: not told"; }
+grep -q '^snarl: the program cannot be controlled, further runs are parallel: the run took too many steps$' err || { cat err; fail "too long: not told"; }

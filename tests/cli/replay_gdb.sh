@@ -30,7 +30,7 @@ for backend in kernel user; do
 	[ $status = 0 ] || { cat out; fail "$backend: exit $status"; }
 	# Once by itself, since no cause is known that it could stop at before.
 	[ "$(grep -c 'Assertion .* failed' out)" = 3 ] || { cat out; fail "$backend: did not fail three times"; }
-	grep -q '^snarl: its cause is not known; stopped where it fails$' out || { cat out; fail "$backend: does not say why"; }
+	grep -q '^snarl: its cause is not known; stopped at the failure$' out || { cat out; fail "$backend: does not say why"; }
 	[ "$(grep -c "hit Breakpoint 1, $worker\|Breakpoint 1, $worker" out)" -ge 1 ] ||
 		{ cat out; fail "$backend: the breakpoint was not hit"; }
 done

@@ -105,7 +105,7 @@ snarl: stopped before the first event of the bug, in thread 0.1. What will happe
   2. 0.2: write balance at bank.c:18 (set), holding lock
   3. 0.1: write balance at bank.c:18 (set), holding lock
   then: assertion failed in thread 0
-snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+snarl-next runs to the next switch between threads, snarl-threads shows where all threads are.
 #0  ADDR in get () at bank.c:10
 10		long value = balance;
   0    waiting to join a thread at bank.c:36 (main)
@@ -113,30 +113,30 @@ snarl-next runs to the next switch between threads, snarl-threads shows who stan
   0.2  ready to start
 $1 = 10
 11		pthread_mutex_unlock(&lock);
-snarl: 0.1 stops; it is to lock lock at bank.c:17 (set)
-snarl: 0.2 goes on, to start
+snarl: 0.1 stops; its next step: lock lock at bank.c:17 (set)
+snarl: 0.2 goes on; its next step: start
 #0  teller (arg=ADDR) at bank.c:23
 23	{
   0    waiting to join a thread at bank.c:36 (main)
   0.1  ready to lock lock at bank.c:17 (set)
 * 0.2  running, at bank.c:23 (teller)
 $2 = 10
-snarl: 0.2 stops; it is to lock lock at bank.c:9 (get)
-snarl: 0.1 goes on, to lock lock at bank.c:17 (set)
+snarl: 0.2 stops; its next step: lock lock at bank.c:9 (get)
+snarl: 0.1 goes on; its next step: lock lock at bank.c:17 (set)
 #4  ADDR in set (value=20) at bank.c:17
 17		pthread_mutex_lock(&lock);
 $3 = 20
-snarl: 0.1 stops; it is to end
-snarl: 0.2 goes on, to lock lock at bank.c:9 (get)
+snarl: 0.1 stops; its next step: end
+snarl: 0.2 goes on; its next step: lock lock at bank.c:9 (get)
 snarl: 0.2 has ended
-snarl: 0.1 goes on, to end
+snarl: 0.1 goes on; its next step: end
 snarl: the program is not running; snarl-start starts it
 snarl: stopped before the first event of the bug, in thread 0.1. What will happen:
   1. 0.1: read balance at bank.c:10 (get), holding lock
   2. 0.2: write balance at bank.c:18 (set), holding lock
   3. 0.1: write balance at bank.c:18 (set), holding lock
   then: assertion failed in thread 0
-snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+snarl-next runs to the next switch between threads, snarl-threads shows where all threads are.
 #0  ADDR in get () at bank.c:10
 10		long value = balance;
 $4 = 10
@@ -159,18 +159,18 @@ mkdir bare
 cp bug/schedule.txt bug/bug.json bare
 printf 'snarl-next\nprint balance\nkill\nquit\n' | timeout 120 snarl replay --gdb bare >out 2>&1 || { cat out; fail "bare: exit $?"; }
 cat >wanted <<'W'
-snarl: 0 stops; it is to join a thread at bank.c:36 (main)
-snarl: 0.1 goes on, to start
-snarl: which events of the bug's places did the harm is not known: there is no trace of the run. Stopped at the first switch between threads. What will happen:
+snarl: 0 stops; its next step: join a thread at bank.c:36 (main)
+snarl: 0.1 goes on; its next step: start
+snarl: the first event of the bug is not known: there is no trace of the run. Stopped at the first switch between threads. What will happen:
   1. 0.1: read balance at bank.c:10 (get), holding lock
   2. 0.2: write balance at bank.c:18 (set), holding lock
   3. 0.1: write balance at bank.c:18 (set), holding lock
   then: assertion failed in thread 0
-snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+snarl-next runs to the next switch between threads, snarl-threads shows where all threads are.
 #0  teller (arg=ADDR) at bank.c:23
 23	{
-snarl: 0.1 stops; it is to lock lock at bank.c:17 (set)
-snarl: 0.2 goes on, to start
+snarl: 0.1 stops; its next step: lock lock at bank.c:17 (set)
+snarl: 0.2 goes on; its next step: start
 #0  teller (arg=ADDR) at bank.c:23
 23	{
 $1 = 10
@@ -195,10 +195,10 @@ snarl-cc -g -O0 -no-pie -pthread stuck.c -o stuck
 snarl test --quiet -- ./stuck </dev/null || [ $? = 1 ]
 printf 'snarl-threads\nkill\nquit\n' | timeout 120 snarl replay --gdb snarl-out/bugs/B001 >out 2>&1 || { cat out; fail "stuck: exit $?"; }
 cat >wanted <<'W'
-snarl: its cause is not known; stopped where it fails:
+snarl: its cause is not known; stopped at the failure:
   then: deadlock
     thread 0 waits at stuck.c:8 (main) for lock (stuck.c:3), held by thread 0 since stuck.c:7 (main)
-snarl-next runs to the next switch between threads, snarl-threads shows who stands where.
+snarl-next runs to the next switch between threads, snarl-threads shows where all threads are.
 #N  ADDR in main () at stuck.c:8
 8		pthread_mutex_lock(&lock);
 * 0  waiting to lock lock at stuck.c:8 (main); holds lock (since stuck.c:7 (main))

@@ -18,8 +18,8 @@ mkdir empty
 refused 3 'has neither results.json nor bug.json' empty
 refused 2 "no format 'htm'; did you mean 'html'?" -f htm
 refused 2 "option '--out' needs a value" --out
-refused 2 'one folder at a time' a b
-refused 2 '--width is a number' --width 7
+refused 2 'one DIR at a time' a b
+refused 2 '--width needs a number' --width 7
 
 cp -r "$SNARL_ROOT/tests/cli/report/lost" .
 mkdir -p all/bugs

@@ -134,7 +134,7 @@ what="a small trace"
 RECORD_OPTIONS="--max-size 64K" record t.snarl ./prog plain 300000 || fail "$what"
 grep -q 'records were lost: .*--max-size' record.err || { cat record.err; fail "$what: nothing said"; }
 "$tools/count" t.snarl lock >/dev/null || fail "$what: unreadable"
-! grep 'violent end' record.err || fail "$what: no end"
+! grep 'until it was killed or replaced' record.err || fail "$what: no end"
 for size in 0 1K 64X -1 99999999G; do
 	status=0
 	snarl record --max-size $size ./prog plain 10 >out 2>err || status=$?

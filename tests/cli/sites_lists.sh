@@ -120,7 +120,7 @@ accesses t.snarl >got
 # Without the filter all places are in it, which is said.
 recorded --sites all.snarl --out t.snarl -- ./prog 12
 expect 0 "a trace of all"
-grep -q 'all.snarl was recorded with --no-filter: all places in it stay on' err || fail "$(cat err)"
+grep -q 'all.snarl was recorded with --no-filter: all its sites are recorded' err || fail "$(cat err)"
 accesses t.snarl >got
 same "a trace of all" all got
 

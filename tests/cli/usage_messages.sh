@@ -17,8 +17,8 @@ wrong "snarl: no command 'dmup'; did you mean 'dump'?" dmup
 wrong "snarl: no command 'rec'; did you mean 'record'?" rec
 wrong "snarl: no command 'xyzzyplugh' (see snarl help)" xyzzyplugh
 wrong "snarl: no command 'recrod'; did you mean 'record'?" help recrod
-wrong "snarl record: which program? (see snarl record --help)" record
-wrong "snarl record: which program? (see snarl record --help)" record --quiet --
+wrong "snarl record: missing PROGRAM; usage: snarl record [options] [--] PROGRAM [ARGUMENT…] (see snarl record --help)" record
+wrong "snarl record: missing PROGRAM; usage: snarl record [options] [--] PROGRAM [ARGUMENT…] (see snarl record --help)" record --quiet --
 wrong "snarl record: unknown option '--foo' (see snarl record --help)" record --foo -- true
 wrong "snarl record: option '--out' needs a value (see snarl record --help)" record --out
 wrong "snarl record: --window needs a number from 64K to 16G, not '7 ' (see snarl record --help)" \
@@ -31,7 +31,7 @@ wrong "snarl record: --wait needs a number of seconds, not '-1' (see snarl recor
 	record --wait -1 -- true
 wrong "snarl record: --sites and --no-filter contradict each other (see snarl record --help)" \
 	record --sites x --no-filter -- true
-wrong "snarl test: which program? (see snarl test --help)" test
+wrong "snarl test: missing PROGRAM; usage: snarl test [options] [--] PROGRAM [ARGUMENT…] (see snarl test --help)" test
 wrong "snarl test: no strategy 'pctt'; did you mean 'pct'? (see snarl test --help)" \
 	test --strategy pctt -- true
 wrong "snarl test: no strategy 'xyzzy'; --strategy help lists them (see snarl test --help)" \
@@ -48,33 +48,33 @@ wrong "snarl test: --time needs a time such as 90, 1.5s, 10m or 2h, not '1x' (se
 	test --time 1x -- true
 wrong "snarl test: --backend is user or kernel, not 'x' (see snarl test --help)" \
 	test --backend x -- true
-wrong "snarl hunt: which program? (see snarl hunt --help)" hunt
+wrong "snarl hunt: missing PROGRAM; usage: snarl hunt [options] [--] PROGRAM [ARGUMENT…] (see snarl hunt --help)" hunt
 wrong "snarl hunt: unknown option '--strategy' (see snarl hunt --help)" hunt --strategy pct -- true
 wrong "snarl hunt: --profiles needs a number from 1 to 1000, not '0' (see snarl hunt --help)" \
 	hunt --profiles 0 -- true
 wrong "snarl hunt: --backend is user or kernel, not 'x' (see snarl hunt --help)" \
 	hunt --backend x -- true
 for option in --all '--noise 3' '--rules x'; do
-	wrong "snarl check: --all, --noise, --seed and --rules are for a program, not for traces (see snarl check --help)" \
+	wrong "snarl check: --all, --noise, --seed and --rules need a PROGRAM, not traces (see snarl check --help)" \
 		check $option --trace a
 done
-wrong "snarl check-fix: which bug? (see snarl check-fix --help)" check-fix
-wrong "snarl check-fix: which bug? (see snarl check-fix --help)" check-fix -- true
-wrong "snarl check-fix: which program? (see snarl check-fix --help)" check-fix a b --
+wrong "snarl check-fix: missing BUG; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]] (see snarl check-fix --help)" check-fix
+wrong "snarl check-fix: missing BUG; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]] (see snarl check-fix --help)" check-fix -- true
+wrong "snarl check-fix: missing PROGRAM after --; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]] (see snarl check-fix --help)" check-fix a b --
 wrong "snarl check-fix: unknown option '--foo' (see snarl check-fix --help)" check-fix a --foo -- true
 wrong "snarl check-fix: --profiles needs a number from 1 to 1000, not '0' (see snarl check-fix --help)" \
 	check-fix a --profiles 0 -- true
-wrong "snarl replay: which bug? (see snarl replay --help)" replay
-wrong "snarl replay: one bug at a time; 'b' is too much (see snarl replay --help)" replay a b
+wrong "snarl replay: missing BUG; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay
+wrong "snarl replay: one BUG at a time; unexpected 'b' (see snarl replay --help)" replay a b
 wrong "snarl replay: unknown option '--foo' (see snarl replay --help)" replay a --foo
-wrong "snarl replay: which program? (see snarl replay --help)" replay a --
-wrong "snarl dump: which trace? (see snarl dump --help)" dump
+wrong "snarl replay: missing PROGRAM after --; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay a --
+wrong "snarl dump: missing TRACE; usage: snarl dump [options] TRACE (see snarl dump --help)" dump
 wrong "snarl dump: one trace at a time, not also 'b' (see snarl dump --help)" dump a b
 wrong "snarl dump: no kind of event is called 'bla' (see snarl dump --help)" dump --kind lock,bla a
 wrong "snarl dump: --limit needs a number, not '-3' (see snarl dump --help)" dump --limit -3 a
 wrong "snarl dump: unknown option '-z' (see snarl dump --help)" dump -z a
 wrong "snarl dump: option '--text=3' takes no value (see snarl dump --help)" dump --text=3 a
-wrong "snarl doctor: nothing to do with 'x' (see snarl doctor --help)" doctor x
+wrong "snarl doctor: unexpected argument 'x' (see snarl doctor --help)" doctor x
 
 for words in help --help -h "help record" "record --help" "hunt --help" "dump -h" "doctor --help" --version; do
 	snarl $words >out 2>err </dev/null || fail "snarl $words: exit $?"
