@@ -197,7 +197,7 @@ $(B)/lib/snarl-gcc.specs: src/wrap/snarl-gcc.specs
 	@mkdir -p $(@D)
 	cp $< $@
 
-$(B)/lib/snarl-gdb.py: src/cmd/snarl-gdb.py
+$(B)/lib/snarl-gdb.py: src/cmd/replay/snarl-gdb.py
 	@mkdir -p $(@D)
 	cp $< $@
 

@@ -9,7 +9,7 @@ tables() {
 	sed -n 's/.*{ "\([a-z-]*\)", \(required\|no\)_argument.*/\1 \2/p' | grep -v -E '^(into|given) ' || true
 }
 for command in $(snarl help | awk '/^A first/ { exit } /^  [a-z]/ && $1 != "c++" { print $1 }'); do
-	source=$SNARL_ROOT/src/cmd/$(echo $command | tr - _).c
+	source=$(find "$SNARL_ROOT/src/cmd" -name "$(echo $command | tr - _).c")
 	[ "$command" != cc ] || { printf 'cc %s no\n' no-inline no-loops production snarl-no-instrument snarl-print; continue; }
 	{
 		tables <"$source"

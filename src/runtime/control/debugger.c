@@ -2,7 +2,7 @@
  * Functions for a debugger's breakpoints. They do nothing.
  *
  * `snarl replay --gdb` sets CTL_DEBUG, and every step then asks the scheduler. The commands of
- * cmd/snarl-gdb.py have breakpoints in snarlrt_debug_here and snarlrt_debug_switch.
+ * cmd/replay/snarl-gdb.py have breakpoints in snarlrt_debug_here and snarlrt_debug_switch.
  */
 #include "runtime/control/step.h"
 
