@@ -157,7 +157,8 @@ violation RWW of x (scene.c:$(grep -n '^static long x' "$source" | cut -d: -f1))
   then    writes  scene.c:$(line write) (add_one), over 10
 X
 	same "$cc: check" want got
-	# A site may be recorded only for others' sake: flag I alone makes no violation, B does.
+	# A site may be watched (flag W) only because others need it: its invariant is judged only if it is
+	# breakable (flag B).
 	snarl check --rules seen.rules -q -- ./scene patient >out || { cat out; fail "$cc: seen is judged"; }
 	snarl check --rules judged.rules -q -- ./scene patient >out && fail "$cc: not judged"
 	sed -n '/^violation/,$p' out | sed 's|[^ (]*/scene|scene|g' >got

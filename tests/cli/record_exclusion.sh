@@ -45,9 +45,9 @@ snarl dump busy.snarl | awk '
 echo "40000 40000 0" >wanted
 same "order of locks and atomics" wanted got
 
-# Thousands of mutexes share slots of the trace clock, and threads come and go. A thread takes times
-# from a local range while no other thread uses the slot; a mistake would order two critical
-# sections wrongly.
+# Thousands of mutexes share stripes of the trace clock (runtime/record/clock.h), and threads come and
+# go. A thread reserves times of a stripe and uses them until another thread comes; a mistake would
+# order two critical sections wrongly.
 cat >many.c <<'EOF'
 #include <pthread.h>
 #include <stdint.h>

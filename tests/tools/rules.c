@@ -10,7 +10,7 @@
  *   FUNCTION = NUMBER     rules_function.flags
  *
  * FLAGS are letters: I invariant, P predecessor list, O open, S source, T in a transaction, C cut,
- * L never first, W watched by check, B judged by check, - none.
+ * L never first, W watched by check, B breakable: check judges it, - none.
  */
 #include <stdbool.h>
 #include <stdio.h>
