@@ -1,5 +1,5 @@
-# program.sh NAME.COMPILER: one program of tests/programs gives the events that NAME.expect
-# lists. With UPDATE set, what was seen with gcc is written into NAME.expect first.
+# program.sh NAME.COMPILER: records one program of tests/programs and compares its events with
+# NAME.expect. With UPDATE set, the events of gcc's build are written into NAME.expect first.
 . "$SNARL_ROOT/tests/lib.sh"
 
 name=${1%.*} cc=${1##*.}

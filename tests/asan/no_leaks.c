@@ -1,6 +1,6 @@
 /*
- * Linked into the ASan builds of snarl-cc and as, which run once and leave their
- * memory to the kernel: not leaks. The tool and the unit tests are checked.
+ * Linked into the ASan builds of snarl-cc and as, which run briefly and let the kernel free their
+ * memory: that is no leak. The tool and the unit tests are checked for leaks.
  */
 int __lsan_is_turned_off(void);
 

@@ -1,12 +1,12 @@
 /*
- * Events a second of each analysis, and how time and memory grow with the trace.
+ * Events per second of each analysis, and how time and memory grow with the trace.
  *
  *   analyze DIR FIRST LAST SHAPES [ANALYSIS…]	traces of 10^FIRST … 10^LAST events, made in DIR
  *   analyze make SHAPE EVENTS FILE		one of the traces
  *   analyze trace FILE NAME - [ANALYSIS…]	any trace
  *
- * What is asked is speed; the findings, which stay as few as the sites, show that the
- * work was done.
+ * Only speed is measured; the number of findings, which is as small as the number of sites, shows
+ * that the work was done.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +22,13 @@
 #define LONG 3.0	/* seconds */
 
 struct result {
-	double seconds;	/* of the processor: others may be at work too */
+	double seconds;	/* CPU seconds: the machine may be busy */
 	uint64_t events;
 	uint64_t findings;
 	uint64_t mib;
 };
 
-/* In a process of its own, so that memory is its own. */
+/* In a process of its own, so that its memory is measured alone. */
 static struct result measure(const char *path, const struct analysis *a, bool all)
 {
 	const struct analysis *which[] = { a, NULL };
@@ -56,7 +56,8 @@ static struct result measure(const char *path, const struct analysis *a, bool al
 	return result;
 }
 
-/* In a process of its own: what is left of it would be copied, page by page, by those that are measured. */
+/* In a process of its own: the measured children would copy what it leaves in memory, page by
+ * page. */
 static void make_in_child(const char *path, const struct shape *shape, uint64_t events)
 {
 	int status;
@@ -98,8 +99,8 @@ static struct result once(const char *path, const struct analysis *a, bool all)
 }
 
 /*
- * The fastest of several: other machines on the same processor take half of it at times. What takes
- * long is measured once.
+ * The fastest of several runs, because other guests of the machine take half of the processor at
+ * times. A long run is measured once.
  */
 static struct result in_child(const char *path, const struct analysis *a, bool all)
 {
@@ -114,7 +115,7 @@ static struct result in_child(const char *path, const struct analysis *a, bool a
 	return best;
 }
 
-/* One line: million events a second and MiB for each size. */
+/* One line: million events per second and MiB for each size. */
 static void print_line(const char *name, char traces[SIZES][4096], int count,
 		       const struct analysis *a, bool all)
 {
@@ -140,7 +141,7 @@ static bool asked_for(const char *name, int argc, char **argv)
 	return argc <= 5;
 }
 
-/* `list` has names between commas, or is empty: all. */
+/* Is the name in `list`, which is separated by commas? An empty list has all names. */
 static bool in_list(const char *name, const char *list)
 {
 	size_t size = strlen(name);

@@ -1,7 +1,7 @@
 /*
- * A trace is a number of threads in bursts. A burst is a call of a function, in which
- * code at a few sites works on a structure: a record's field is always used by the
- * same sites, as in programs, except in `mixed`, where any of 8 sites comes to any place.
+ * A made-up trace is a number of threads that run in bursts. A burst is a call of a function in
+ * which a few sites work on a structure: a record's field is always accessed by the same sites, as
+ * in programs. Only in `mixed` does any of 8 sites access any memory.
  */
 #include "analyze_make.h"
 
@@ -23,7 +23,7 @@ struct maker {
 	struct writer *w;
 	const struct shape *shape;
 	uint64_t time, made, random, events;
-	uint64_t cursor[MAX_THREADS + 2];	/* within its own memory */
+	uint64_t cursor[MAX_THREADS + 2];	/* position within its own memory */
 	uint64_t waiting[MAX_THREADS + 2];	/* handover: blocks in the thread's queue */
 	uint64_t block[MAX_THREADS + 2][4];
 };
@@ -78,7 +78,7 @@ static void walk(struct maker *m, uint32_t thread, unsigned steps, uint64_t byte
 	}
 }
 
-/* A record of 8 fields: some are read, two of them read and then written. */
+/* A record of 8 fields: some are read, two of them are read and then written. */
 static void use_record(struct maker *m, uint32_t thread, uint64_t record, unsigned site)
 {
 	for (unsigned i = 0; i < 8; i++) {
@@ -88,7 +88,7 @@ static void use_record(struct maker *m, uint32_t thread, uint64_t record, unsign
 	}
 }
 
-/* Own work at sites that go round, then a shared record under its lock, now and then without. */
+/* Private work at rotating sites, then a shared record under its lock, sometimes without. */
 static void burst_mixed(struct maker *m, uint32_t thread)
 {
 	uint64_t pick = random_next(m), lock = pick % 16;
@@ -113,7 +113,7 @@ static void burst_mixed(struct maker *m, uint32_t thread)
 	leave(m, thread);
 }
 
-/* Four accesses to a critical section, one lock in another now and then. */
+/* Four accesses per critical section; sometimes one lock inside another. */
 static void burst_locks(struct maker *m, uint32_t thread)
 {
 	enter(m, thread, 1);
@@ -137,7 +137,7 @@ static void burst_locks(struct maker *m, uint32_t thread)
 	leave(m, thread);
 }
 
-/* Own memory, 1 MiB of it and the stack; a shared counter at the end. */
+/* Private memory, 1 MiB and the stack; a shared counter at the end. */
 static void burst_private(struct maker *m, uint32_t thread)
 {
 	uint64_t stack = PRIVATE + thread * PRIVATE_SPAN + PRIVATE_SPAN / 2;
@@ -152,7 +152,7 @@ static void burst_private(struct maker *m, uint32_t thread)
 	leave(m, thread);
 }
 
-/* A table of 4 MiB that everybody reads; every 64th call writes a record under a lock. */
+/* A table of 4 MiB that all threads read; every 64th call writes a record under a lock. */
 static void burst_readers(struct maker *m, uint32_t thread)
 {
 	uint64_t pick = random_next(m), record = HEAP + pick % 65536 * 64;
@@ -183,7 +183,7 @@ static void burst_shared(struct maker *m, uint32_t thread)
 	leave(m, thread);
 }
 
-/* Every place is used a few times and left behind: the trace's memory grows with it. */
+/* Each location is accessed a few times and then never again: the trace's memory grows. */
 static void burst_places(struct maker *m, uint32_t thread)
 {
 	uint64_t record = PRIVATE + thread * PRIVATE_SPAN + m->cursor[thread];
@@ -198,8 +198,8 @@ static void burst_places(struct maker *m, uint32_t thread)
 }
 
 /*
- * Blocks go from thread to thread by semaphores: each use has a clock of its own. The first
- * thread makes them, the last frees them.
+ * Blocks are passed from thread to thread by semaphores: each access has a clock of its own. The
+ * first thread allocates them, the last frees them.
  */
 static void burst_handover(struct maker *m, uint32_t thread)
 {

@@ -1,6 +1,6 @@
-# From lines "  N HOW: SITES BROKEN PAIRS EXPECTED CUTS" of many programs: how much of what all
-# runs taught was still missing after N of them, in percent, as a picture. An invariant that falls
-# later is a false violation that check would have reported.
+# Reads lines "  N HOW: SITES BROKEN PAIRS EXPECTED CUTS" of many programs; draws which share of
+# what all runs taught was still missing after N of them, in percent. An invariant that breaks later
+# is a false violation that check would have reported.
 {
 	n = $1 + 0
 	for (k = 1; k <= 3; k++) {

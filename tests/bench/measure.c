@@ -1,11 +1,11 @@
 /*
- * Runs a command and appends one line of what it cost to a file:
+ * Runs a command and appends one line with its cost to a file:
  *
  *   measure FILE COMMAND ARGS…
  *   WALL_SECONDS CPU_SECONDS MAX_RSS_KB
  *
- * CPU time is user and system, of the command and all it waited for. The exit
- * status is the command's, 128 + N if signal N ended it.
+ * CPU time is user and system time of the command and all children it waited for. The exit status
+ * is the command's, or 128 + N if signal N ended it.
  */
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 /*
- * What one event costs: nanoseconds per operation, each by both threads at once
- * on memory of their own unless it says shared. The best of many short rounds:
- * the machine may be busy. Built natively, with snarl-cc and with TSan; the
- * difference to native is the price of the hook.
+ * The cost of one event: nanoseconds per operation, made by both threads at once, on memory of
+ * their own unless the name says shared. The best of many short rounds, because the machine may be
+ * busy. Built natively, with snarl-cc and with TSan; the difference to native is the cost of the
+ * hook.
  *
  *   micro [ROUNDS]
  *   NAME NANOSECONDS
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define OPERATIONS 20000	/* a round; some tens of microseconds */
+#define OPERATIONS 20000	/* per round; takes some tens of microseconds */
 
 struct own {
 	long words[512];
@@ -47,7 +47,7 @@ static void private_write(struct own *o)
 	}
 }
 
-/* Read only: no cache line moves, so that the hook alone is seen. */
+/* Reads only: no cache line moves, so the hook alone is measured. */
 static void shared_read(struct own *o)
 {
 	(void)o;
@@ -58,7 +58,7 @@ static void shared_read(struct own *o)
 	}
 }
 
-/* Inner loops of 16 turns, two accesses in each. */
+/* Inner loops of 16 iterations, two accesses in each. */
 static __attribute__((noinline)) long product(const long *a, const long *b)
 {
 	long sum = 0;
@@ -149,7 +149,7 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&shared_lock);
 	for (int i = 0; i < 512; i++)
-		shared[i]++;	/* the second thread to come makes it shared */
+		shared[i]++;	/* becomes shared when the second thread comes */
 	pthread_mutex_unlock(&shared_lock);
 	for (size_t t = 0; t < sizeof(tests) / sizeof(tests[0]); t++) {
 		double best = 1e18;

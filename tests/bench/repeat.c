@@ -3,11 +3,12 @@
  *
  *   repeat RUNS AT_ONCE LIMIT_MS WANT OPTIONS PROGRAM [ARGUMENT…]
  *
- * SNARL_OPTIONS of run n is OPTIONS:seed=n. A run fails if it does not exit with 0, takes longer than
- * the limit (it is killed then), or prints something other than the file WANT holds ("-": whatever).
+ * SNARL_OPTIONS of run n is OPTIONS:seed=n. A run fails if its exit status is not 0, if it takes
+ * longer than the limit (it is killed then), or if its output differs from the file WANT ("-": any
+ * output).
  *
- * Runs that hang sleep until the limit. So one that is older than HANGS_MS makes room for another: as many
- * as before compete for the processors.
+ * Runs that hang sleep until the limit. A run older than HANGS_MS therefore makes room for another,
+ * so that the same number of runs compete for the processors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +84,7 @@ static bool printed_it(int fd)
 	return size == want_size && memcmp(got, want, (size_t)size) == 0;
 }
 
-/* Did it fail? */
+/* Ends a run; did it fail? */
 static bool end(struct run *r, bool late)
 {
 	bool failed;
@@ -91,7 +92,7 @@ static bool end(struct run *r, bool late)
 
 	if (late)
 		kill(r->pid, SIGKILL);
-	kill(-r->pid, SIGKILL);		/* whatever it started */
+	kill(-r->pid, SIGKILL);		/* the whole process group */
 	if (waitpid(r->pid, &status, 0) < 0)
 		die("waitpid");
 	failed = late || !WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
@@ -102,7 +103,7 @@ static bool end(struct run *r, bool late)
 	return failed;
 }
 
-/* Starts what there is room for; how long until there may be more, or one is late. */
+/* Starts runs while there is room; returns how long to wait for room or for a run that is late. */
 static long fill(struct run *all, int at_once, long limit, int runs, int *started, const char *options, char **argv)
 {
 	long now = now_ms(), wait = limit;

@@ -1,5 +1,4 @@
-# From samples to tables: medians, ratios over native of the same compiler,
-# geometric means.
+# Makes tables from samples: medians, ratios over native code of the same compiler, geometric means.
 #   results: KERNEL COMPILER VARIANT WALL CPU RSS AFTER BYTES
 #   micro:   COMPILER VARIANT NAME NS
 

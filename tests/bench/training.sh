@@ -1,5 +1,5 @@
-# training KERNEL: arguments for runs that snarl learn learns from: short, but long enough that the
-# threads meet, and that loops turn twice: what never happened in them teaches nothing.
+# training KERNEL: prints arguments for training runs: short, but long enough that the threads meet
+# and loops iterate twice. Nothing can be learnt from what never happens in them.
 training() {
 	case $1 in
 	fft) echo 2 32 ;;

@@ -1,6 +1,8 @@
-# Copies of a few bytes, which clang makes of small structures: between shared and private
-# memory both ways, at every offset, over themselves and wherever the ring stands, the read and the write of
-# what is shared are recorded, in this order; by calls if the size is not known, else inlined.
+# Copies of 1 to 16 bytes (clang emits them for small structures; memcpy and memmove) record a read
+# of the source and then a write of the destination, both with the right size. Covers shared and
+# private memory in all combinations, every offset, overlapping copies and every position in the
+# ring; the copy is a call if its size is unknown to the compiler, otherwise inlined. A missing,
+# extra or swapped event fails.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >copies.c <<'END_C'
@@ -16,7 +18,7 @@ _Alignas(16) static char shared[96], private[96];
 static volatile size_t size = 16;
 #endif
 
-/* What the program says is done, one after the other. */
+/* keeps the compiler from merging or reordering copies */
 #define FENCE __asm__ volatile("" ::: "memory")
 
 static void *other(void *arg)
@@ -46,7 +48,7 @@ int main(void)
 }
 END_C
 
-# want ROUNDS: their events.
+# want ROUNDS: writes the expected events of the shared bytes to the file want.
 want() {
 	awk -v rounds=$1 'BEGIN {
 		for (round = 0; round < rounds; round++)
@@ -55,7 +57,9 @@ want() {
 	}' >want
 }
 
-# try SIZE: of ./prog, with the smallest window, so that most of what is private is told by one compare.
+# try SIZE: records ./prog and writes its events of `size` bytes on `shared` to the file got. The
+# smallest window makes most private accesses take the inlined path that drops them after one
+# comparison.
 try() {
 	RECORD_OPTIONS='--window 64K' record a.snarl ./prog
 	snarl dump --raw -t 0 -k access a.snarl | awk -v base="$(cat record.out)" -v size=$1 '

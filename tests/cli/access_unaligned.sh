@@ -1,6 +1,6 @@
-# Accesses whose alignment the compiler does not know, of every size at every offset: each
-# that touches the 8 bytes of another thread is recorded, with its size, be it within them,
-# across their ends, inlined or called.
+# The hooks for accesses of unknown alignment, of 1 to 16 bytes at every offset: an access that
+# touches the 8 bytes another thread wrote is recorded with its size, whether it lies inside that
+# granule or crosses its ends, and whether the hook is inlined or called.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >hooks.c <<'END_C'
@@ -55,7 +55,8 @@ awk 'BEGIN {
 for cc in $(compilers); do
 	for flags in '-O1' '-O1 -fPIC' '-O1 --no-inline'; do
 		wrap $cc hooks.c prog $flags -pthread
-		# With the smallest window most of what is private is told by one compare.
+		# The smallest window makes most private accesses take the inlined path with one
+		# comparison.
 		RECORD_OPTIONS='--window 64K' record a.snarl ./prog
 		snarl dump --raw -t 0 -k access a.snarl | awk -v base="$(cat record.out)" '
 		function number(text,  i, n) {
@@ -72,6 +73,6 @@ for cc in $(compilers); do
 		same "$cc $flags" want got
 	done
 done
-# That the inlined form was looked at.
+# The loop above tests inlined hooks only if the compiler really inlined them.
 SNARL_CC=gcc snarl-cc -c -O1 hooks.c -o hooks.o
 objdump -d hooks.o | grep -q 'test .*\$0x7,%dil' || fail "nothing was inlined"

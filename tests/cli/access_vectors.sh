@@ -1,5 +1,6 @@
-# Loops that compilers make vectors of, pairs and wide registers too: two threads do the same, so each byte that the program
-# touches must be there from both. clang's pass says nothing of accesses that are wider than its hooks.
+# Loops that compilers vectorise, and pairs and wide registers: every granule that the program reads
+# or writes must appear in the trace of both threads, which run the same code. An access wider than
+# the hooks that clang's pass knows must not get lost.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >vectors.c <<'end_c'
@@ -60,7 +61,7 @@ int main(void)
 }
 end_c
 
-# Granules of the structure: each thread writes `to`, `few` and `fourth` and reads `from`, `few` and `wide`.
+# Expected granules: each thread writes `to`, `few` and `fourth` and reads `from`, `few` and `wide`.
 awk 'BEGIN {
 	for (thread = 1; thread < 3; thread++)
 		for (i = 0; i < 324; i++) {

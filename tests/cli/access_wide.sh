@@ -1,5 +1,6 @@
-# Accesses of 16 bytes and more to memory that is not decided yet, half or all of it, one by one and in loops: what comes to be
-# shared later is there from the first access on, the rest is not; nor is anything lost of who comes later.
+# Stores of 16 to 264 bytes, singly and in loops, to granules that are partly or wholly undecided
+# (one thread used them so far). If a second thread comes later, the trace has all stores from the
+# first one on; if none comes, it has none. Stores of the late thread are complete, too.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >wide.c <<'end_c'
@@ -14,7 +15,8 @@ struct pair {
 };
 static _Alignas(16) struct pair x[64];
 
-/* Of the number of a pair: what the other thread does before, what main does alone, what the other does behind. */
+/* bits of a pair's number: which half another thread writes first, whether main writes a before
+ * the loop, which half a thread writes afterwards */
 enum { EARLY_A = 1, EARLY_B = 2, NOT_OWN_A = 4, LATE_A = 8, LATE_B = 16 };
 
 static void *early(void *arg)
@@ -48,7 +50,7 @@ static void run(void *(*what)(void *))
 }
 
 #ifdef LOOP
-/* With gaps, and enough of them for a loop without hooks. */
+/* every second element, in a loop long enough to be recorded without hooks */
 __attribute__((noinline)) static void set_half(struct pair *to, const struct pair *from, long count)
 {
 	for (long i = 0; i < count; i += 2)
@@ -90,7 +92,7 @@ int main(void)
 }
 end_c
 
-# want SIZE
+# want SIZE: writes the expected number of stores for each offset to the file want.
 want() {
 	awk -v size=$1 'BEGIN {
 		for (i = 0; i < 64; i++) {
@@ -103,7 +105,7 @@ want() {
 	}' | sort -n >want
 }
 
-# try SIZE: of ./prog.
+# try SIZE: records ./prog and counts its stores of main and of the late thread into the file got.
 try() {
 	record a.snarl ./prog
 	snarl dump --raw -k access a.snarl | awk -v base="$(cat record.out)" -v size=$1 '

@@ -1,5 +1,6 @@
 #!/bin/sh
-# snarl analyze: the list with names, JSON, choice of analyses, errors.
+# snarl analyze of a text trace: the printed list and its summary, --limit, --json, the choice of
+# analyses, and the messages for wrong arguments and for a file that is no trace.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >in.txt <<'END'
@@ -39,11 +40,11 @@ cat >want <<'END'
 
 2 candidates in 11 events of 2 threads; pruned: 1 in a fixed order; 1 doubtful
 END
-# Of heap blocks the place of allocation is the name: box+8 is so many bytes into one.
+# A heap block is named after its allocation site; box+8 is the byte at offset 8 of the block box.
 sed -i 's/heap@[^ ]*#1+8/box+8/' out
 same text want out
 
-# One analysis, and no more shown than asked for.
+# One analysis, and a limit of 0 candidates.
 snarl analyze -n 0 --analysis race in.txt >out
 echo "1 candidate in 11 events of 2 threads, 0 shown; pruned: 1 in a fixed order" >want
 same limit want out
@@ -78,7 +79,7 @@ wrong "no analysis 'xyzzyplugh'" -a xyzzyplugh in.txt
 wrong "--limit needs a number, not '-3'" --limit -3 in.txt
 snarl analyze --help | grep -q '  race-predict ' || fail "help does not list the analyses"
 
-# Not a trace, and a trace that is not whole.
+# A file that is no trace gives exit code 3 and one line.
 echo nonsense >bad
 status=0
 snarl analyze bad >out 2>err || status=$?

@@ -1,9 +1,9 @@
-# What annotations excuse is no candidate, for hunt and for analyze: each program has
-# some without, and none with.
+# Annotations (SNARL_*, Annotate*, __tsan_*, no_sanitize) remove candidates from hunt and analyze.
+# Each program has candidates when compiled without the annotation and none with it.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# candidates PROGRAM: of a hunt that finds no bug, and races of a recorded run
+# candidates PROGRAM NAME: prints how many candidates a hunt without bugs tried
 candidates() {
 	status=0
 	rm -rf out
@@ -12,7 +12,7 @@ candidates() {
 	python3 -c 'import json; print(json.load(open("out/results.json"))["candidates"]["tried"])'
 }
 
-# check NAME SOURCE WANTED OPTIONS…: WANTED is none or some
+# check NAME SOURCE WANTED OPTIONS…: whether the program has candidates; WANTED is none or some
 check() {
 	check_name=$1 check_source=$2 check_want=$3
 	shift 3
@@ -66,7 +66,7 @@ check 'AnnotateIgnoreReads' racy some \
 check 'no_sanitize' racy none '-DCOUNTER_ATTRIBUTE=__attribute__((no_sanitize("thread")))'
 check 'no_sanitize_thread' racy none '-DCOUNTER_ATTRIBUTE=__attribute__((no_sanitize_thread))'
 
-check 'a lock nobody knows' locked some
+check 'a lock without annotation' locked some
 check '__tsan_mutex' locked none '-DBEFORE_LOCK(p)=__tsan_mutex_pre_lock(p,0)' \
 	'-DAFTER_LOCK(p)=__tsan_mutex_post_lock(p,0,1)' '-DBEFORE_UNLOCK(p)=__tsan_mutex_pre_unlock(p,0)' \
 	'-DAFTER_UNLOCK(p)=__tsan_mutex_post_unlock(p,0)'
@@ -77,7 +77,7 @@ check 'AnnotateRWLockAcquired' locked none '-DBEFORE_LOCK(p)=' \
 check 'no blocks' blocks some
 check 'SNARL_BLOCK' blocks none -DBLOCKS
 
-# An excuse is none for a run that fails.
+# A benign race annotation does not hide a run that fails.
 wrap gcc "$SNARL_ROOT/tests/cli/annotations/racy.c" wanted -g -O1 -pthread -I"$SNARL_ROOT/include" \
 	-DWANTED '-DANNOTATE_OBJECT(p)=SNARL_BENIGN_RACE(p)'
 status=0

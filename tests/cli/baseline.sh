@@ -1,10 +1,11 @@
-# --baseline: what an earlier results.json has is no failure any more, also when lines have moved
-# and another thread comes first; what is new is; what is gone is listed. --gen-suppressions
-# prints the lines that suppress what was found.
+# --baseline compares with an earlier results.json: a bug in it is known and no failure, even if
+# lines moved or another thread comes first; other bugs are new; bugs that did not show again are
+# listed as gone. --gen-suppressions prints lines that suppress exactly the bugs found.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
-# Two lost updates, of `first` and `second`; each can be repaired by -D.
+# Two lost updates, of the variables `first` and `second`. -DFIRST_FIXED and -DSECOND_FIXED repair
+# them.
 cat >two.c <<'C'
 #include <assert.h>
 #include <pthread.h>
@@ -62,7 +63,7 @@ build moved.c -o both
 build -DFIRST_FIXED moved.c -o second
 build -DFIRST_FIXED -DSECOND_FIXED moved.c -o none
 
-# hunt STATUS OUT OPTIONS… -- PROGRAM
+# hunt STATUS OUT OPTIONS… -- PROGRAM: results go to OUT; the exit status has to be STATUS
 hunt() {
 	hunt_want=$1 hunt_out=$2
 	shift 2
@@ -70,34 +71,34 @@ hunt() {
 	snarl hunt --runs 300 --out "$hunt_out" "$@" >stdout 2>stderr </dev/null || status=$?
 	[ $status = "$hunt_want" ] || { cat stderr; fail "hunt $*: exit $status, not $hunt_want"; }
 }
-# of OUT FILTER: the member baseline of its results
+# of OUT FILTER: applies FILTER to the member "baseline" of OUT/results.json
 of() { jq -c ".baseline | $2" "$1/results.json"; }
 
 hunt 1 one --keep-going -- ./first
 [ "$(jq -c '[.bugs[] | .variable]' one/results.json)" = '["first"]' ] || { cat one/results.json; fail "one bug is expected"; }
-[ "$(jq -c .baseline one/results.json)" = null ] || fail "a baseline without one"
+[ "$(jq -c .baseline one/results.json)" = null ] || fail "a member baseline in results without --baseline"
 
-# The same, and its lines elsewhere: known.
+# The same bug in the same program is known.
 hunt 0 again --baseline one/results.json -- ./first
 [ "$(of again '[.file, .new, .known, .gone]')" = '["one/results.json",[],[{"id":"B001","was":"B001"}],[]]' ] ||
 	{ cat again/results.json; fail "the same bug is not known"; }
 grep -q '^snarl: run [0-9]* failed as B001 of the baseline; saved as again/bugs/B001$' stderr || { cat stderr; fail "known"; }
 [ "$(tail -n 1 stderr)" = 'snarl: compared with one/results.json: 0 new, 1 known, 0 not found again' ] || { cat stderr; fail "counts"; }
 
-# A second bug: new, and the first does not hide it.
+# The second bug is new; the known first one does not end the hunt before it is found.
 hunt 1 two --baseline one/results.json -- ./both
 [ "$(of two '[(.new | length), (.known | length), (.gone | length)]')" = '[1,1,0]' ] || { cat stderr two/results.json; fail "one is new"; }
 id=$(of two '.new[0]')
-[ "$(jq -c ".bugs[] | select(.id == $id) | .variable" two/results.json)" = '"second"' ] || fail "the new one is another"
-grep -q 'likely cause: \|cause: ' stderr || { cat stderr; fail "the new one is not told"; }
+[ "$(jq -c ".bugs[] | select(.id == $id) | .variable" two/results.json)" = '"second"' ] || fail "the bug called new is not that of second"
+grep -q 'likely cause: \|cause: ' stderr || { cat stderr; fail "no cause is printed for the new bug"; }
 
-# The first is repaired: gone.
+# After the first bug is repaired, it counts as gone.
 hunt 0 three --baseline two/results.json -- ./second
 [ "$(of three '[(.new | length), (.known | length), (.gone | length)]')" = '[0,1,1]' ] || { cat stderr three/results.json; fail "one is gone"; }
-grep -q '^  not found again: B00[12], atomicity [A-Z]* on first in add_first$' stderr || { cat stderr; fail "gone is not told"; }
+grep -q '^  not found again: B00[12], atomicity [A-Z]* on first in add_first$' stderr || { cat stderr; fail "the bug that is gone is not printed"; }
 hunt 0 four --baseline two/results.json -- ./none
 [ "$(of four '[(.new | length), (.known | length), (.gone | length)]')" = '[0,0,2]' ] || { cat four/results.json; fail "both are gone"; }
-# snarl test has the same options; without a known cause, the failure and its place tell.
+# snarl test has the same option. It knows no cause, so it compares the failure and its place.
 snarl test --quiet --out t1 -- ./first </dev/null || [ $? = 1 ]
 snarl test --quiet --runs 100 --baseline t1/results.json --out t2 -- ./first </dev/null || fail "test: exit $?"
 

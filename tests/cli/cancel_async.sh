@@ -1,5 +1,6 @@
-# Threads cancelled asynchronously in the midst of accesses and atomics, that is, most
-# often inside the runtime: nothing stays locked, each thread ends in the trace.
+# Threads are cancelled asynchronously during accesses and atomics, most often inside the runtime.
+# No lock of the runtime stays held (the program would hang), nothing is lost, and each thread ends
+# in the trace.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >cancel.c <<'END'
@@ -50,7 +51,8 @@ int main(int argc, char **argv)
 		pthread_join(thread, &value);
 		if (value != PTHREAD_CANCELED)
 			return 1;
-		atomic_fetch_add(&counter, 1);	/* waits for ever if it was left locked */
+		atomic_fetch_add(&counter, 1);	/* hangs if the cancelled thread left a lock of
+						 * the runtime held */
 		shared[0]++;
 	}
 	printf("%d\n", cleaned);

@@ -1,12 +1,13 @@
-# snarl check-fix: what is known of a bug is asked of a rebuilt program, half repaired and
-# repaired, and the answer is exact.
+# snarl check-fix runs the known interleavings of a bug against a rebuilt program. Its verdict is
+# right for each case: repaired, half repaired, not repaired, moved lines, harmless, never reached,
+# unknown cause.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
 here=$SNARL_ROOT/tests/cli/check_fix
 build() { snarl-cc -g "$@" -pthread; }
 
-# check STATUS OPTIONS…: into out; the exit status has to be this, --json is what is in the file
+# check STATUS OPTIONS…: the exit status has to be STATUS; --json prints what check-fix.json has
 check() {
 	check_want=$1
 	shift
@@ -43,21 +44,22 @@ for fixed in 0 1 2; do
 	build -O1 -DFIXED=$fixed "$here/account.c" -o account$fixed
 done
 
-# Half repaired: the known one is not there, its like is, and told by its places.
+# Half repaired: the known interleaving cannot come about; a similar one at other lines fails.
 snarl hunt --quiet --out found -- ./bank </dev/null && fail "no bug in bank"
 grep -q '^cause atomicity RWW balance$' found/bugs/B001/schedule.txt || fail "no cause in the schedule"
 check 1 found/bugs/B001 -- ./bank_half
 expect 'r["verdict"] == "incomplete" and k["verdict"] == "left" and k["match"] == "moved"'
 expect 'k["variable"] == b["variable"] == "balance" and k["failure"] == b["id"] and b["replays"] == [20, 20]'
 expect '[s["function"] for s in b["sites"][:3]] == ["balance_get", "balance_add", "balance_set"]'
-grep -q '^snarl: the fix is incomplete: ' check.err || { cat check.err; fail "not told"; }
+grep -q '^snarl: the fix is incomplete: ' check.err || { cat check.err; fail "no line that says the fix is incomplete"; }
 grep -q '^  replay it: snarl replay out/bugs/B001$' check.err || fail "no replay command"
 replays out/bugs/B001
 check 0 found/bugs/B001 -- ./bank_fixed
 expect 'r["verdict"] == "fixed" and k["verdict"] == "gone" and k["came_about"] == 0 < k["tries"]'
 expect '"balance_get" in k["why"] and not r["bugs"] and r["runs"] == 1000'
 
-# All bugs of a folder of results, by its name or that of the file; the answer is the same, for any -j.
+# A folder of results stands for all its bugs, given as folder or as file. The answer is the same
+# for any -j.
 check 0 --runs 300 -j 1 found -- ./bank_fixed
 sed 's/"seconds":[0-9.]*//' check.out >one
 check 0 --runs 300 -j 3 found/results.json -- ./bank_fixed
@@ -70,13 +72,13 @@ check 1 -j 3 found -- ./bank_half
 sed 's/"seconds":[0-9.]*//' check.out >three
 same "-j 1 and -j 3" one three
 
-# Rebuilt in its place: program and arguments are those of the bug.
+# Rebuilt in the same place: the program and its arguments are taken from the bug.
 { printf '/*\n\n\n*/\n'; cat "$SNARL_ROOT/examples/bank.c"; } >moved.c
 build -O2 moved.c -o bank
 check 1 found
 expect 'r["verdict"] == "not-fixed" and k["verdict"] == "fails" and k["match"] == "same"'
 expect 'r["program"].endswith("/bank") and b["sites"][0]["file"] == "moved.c"'
-! grep -q 'the same build' check.err || fail "it is another build"
+! grep -q 'the same build' check.err || fail "says the build is the same, but it is another one"
 replays out/bugs/B001
 
 # A schedule written by hand needs neither build-id nor offset.
@@ -93,15 +95,16 @@ sed 's/0\.2/0.3/g; s/close_idle/close_all/g' idle.txt >all.txt
 check 1 idle.txt all.txt -- ./handle0
 expect '[k["verdict"] for k in r["known"]] == ["fails", "fails"] and len(r["bugs"]) == 2'
 expect 'r["verdict"] == "not-fixed"'
-grep -q '^snarl: not fixed: 2 of 2 known interleavings still fail$' check.err || fail "not told"
+grep -q '^snarl: not fixed: 2 of 2 known interleavings still fail$' check.err || fail "no summary"
 check 1 idle.txt all.txt -- ./handle1
 expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and r["verdict"] == "incomplete"'
-grep -q '^snarl: the fix is incomplete: 1 of 2 known interleavings still fails$' check.err || fail "not told"
+grep -q '^snarl: the fix is incomplete: 1 of 2 known interleavings still fails$' check.err || fail "no summary"
 check 0 idle.txt all.txt -- ./handle2
 expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and r["verdict"] == "fixed"'
 
-# A failure counts for an interleaving only if the run had that: of three who change an account one
-# takes the lock now, and the one left makes runs fail whatever the two others do.
+# A failure counts for an interleaving only if the run had that interleaving. Three threads change
+# an account; in account1 one of them takes the lock, and the remaining race makes runs fail
+# whatever the others do.
 cat >deposit.txt <<'EOT'
 snarl-schedule 1
 failure "signal 6"
@@ -120,13 +123,14 @@ expect '[s["function"] for s in b["sites"][:3]] == ["payout", "interest", "payou
 check 0 deposit.txt payout.txt -- ./account2
 expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and r["verdict"] == "fixed"'
 
-# Of two who close it one was forgotten, and only the other was known: found around it.
+# Two functions close the handle; only one of them was known and repaired. The search near the known
+# interleaving finds the other.
 check 1 idle.txt -- ./handle1
 expect 'r["verdict"] == "incomplete" and k["verdict"] == "impossible" and k["failure"] is None'
 expect '[s["function"] for s in b["sites"][:3]] == ["use", "close_all", "use"] and b["cause"] == "predicted"'
 replays out/bugs/B001
 
-# A bug's other interleavings are asked for, too; equal ones once.
+# Other interleavings saved with a bug are checked, too; duplicates only once.
 mkdir -p bug/interleavings
 cp idle.txt bug/schedule.txt
 cp idle.txt bug/interleavings/1.txt
@@ -134,19 +138,19 @@ cp all.txt bug/interleavings/2.txt
 check 1 bug/ -- ./handle1
 expect '[(k["bug"], k["verdict"]) for k in r["known"]] == [("bug", "impossible"), ("bug/interleavings/2.txt", "fails")]'
 
-# Possible, and harmless.
+# The order can come about, and the run passes: harmless.
 sed '/after 0.2/d' idle.txt >harmless.txt
 check 0 harmless.txt -- ./handle2
 expect 'k["verdict"] == "harmless" and k["came_about"] > 0 and r["verdict"] == "fixed"'
 
-# What was never run is not fixed.
+# An interleaving whose code never runs is undecided, not fixed.
 sed 's/close_idle/close_late/' idle.txt | sed 's/write handle/write other/' >late.txt
 check 0 late.txt -- ./handle2
 expect 'r["verdict"] == "undecided" and k["verdict"] == "gone" and k["tries"] == 0'
 expect '"its function did not run in 4 recorded runs" in k["why"]'
-grep -q '^snarl: undecided: no run failed, but 1 of 1 known interleaving could not be checked$' check.err || fail "not told"
+grep -q '^snarl: undecided: no run failed, but 1 of 1 known interleaving could not be checked$' check.err || fail "no summary"
 
-# Without a goal: by its strategy, and so labelled.
+# A bug without a known cause is checked by its strategy, and the verdict says so.
 build -O1 "$SNARL_ROOT/examples/bank.c" -o bank
 snarl test --quiet --strategy pct --out tested -- ./bank </dev/null && fail "no bug in bank by pct"
 check 0 tested -- ./bank_fixed
@@ -154,9 +158,9 @@ expect 'k["verdict"] == "unseen" and k["match"] is None and k["strategy_runs"] =
 expect 'k["why"].startswith("its cause is not known") and "runs by pct" in k["why"]'
 check 1 tested -- ./bank
 expect 'k["verdict"] == "fails" and 0 < k["strategy_runs"] <= 300'
-grep -q "is the same build that tested/bugs/B001 was found in; rebuild it to check a fix" check.err || fail "same build: not told"
+grep -q "is the same build that tested/bugs/B001 was found in; rebuild it to check a fix" check.err || fail "no word about the same build"
 
-# The input is that of the bug.
+# Runs get the stdin that is saved with the bug.
 cat >input.c <<'EOT'
 #include <assert.h>
 #include <pthread.h>
@@ -190,7 +194,7 @@ check 1 found-input -- ./input
 expect 'k["verdict"] == "fails"'
 replays out/bugs/B001
 
-# Ctrl-C keeps the answers so far.
+# Ctrl-C keeps the verdicts so far.
 snarl check-fix --out out-int --time 60 idle.txt -- ./handle2 2>err </dev/null &
 pid=$!
 until [ -n "$(cat /proc/$pid/task/$pid/children 2>/dev/null)" ]; do :; done
@@ -199,7 +203,7 @@ status=0
 wait $pid || status=$?
 [ $status = 0 ] && grep -q interrupted err && [ -s out-int/check-fix.json ] || { cat err; fail "Ctrl-C: exit $status"; }
 
-# What cannot be asked.
+# Wrong or missing input gives exit code 3 and one line.
 cannot() {
 	message=$1
 	shift

@@ -1,9 +1,9 @@
-# The bug that snarl hunt finds in each example of a slice is not found in its repaired twin, and still in the
-# example built anew: lines shifted, another optimisation.
+# For a slice of the examples: check-fix says that the hunted bug is gone in the repaired twin, and
+# still there in the example built with shifted lines and another optimisation level.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# check STATUS VERDICTS PROGRAM: of the bug of $name
+# check STATUS VERDICTS PROGRAM: checks the bug in found-$name; VERDICTS are separated by |
 check() {
 	rm -rf out
 	status=0
@@ -26,6 +26,6 @@ for name in $(cat names); do
 	snarl hunt --quiet --out "found-$name" -- "./$name" 2>err </dev/null || status=$?
 	[ $status = 1 ] || { cat err; fail "hunt $name: exit $status"; }
 	check 0 'fixed|undecided' "${name}_fixed"
-	# Of a cause that is likely only, another interleaving may be what still fails.
+	# If the cause is only likely, the failure may be due to another interleaving.
 	check 1 'not-fixed|incomplete' "$name.anew"
 done

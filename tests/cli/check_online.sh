@@ -1,5 +1,6 @@
-# snarl check while a program runs: only what others can break apart is watched, the rest with --all;
-# what was found in memory; what guard waited for in vain can be learnt; nothing is left of what cannot run.
+# snarl check during a run: it watches only accesses that another thread can break apart, and all
+# with --all; a violation has the value found in memory. snarl learn takes orders from a guard log
+# whose delays timed out. A learn run that cannot start leaves no database.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
@@ -19,28 +20,28 @@ for cc in gcc clang; do
 		done
 	done
 
-	# told VARIABLE: its violations as PATTERN FIRST REMOTE THEN FOUND
-	told() {
+	# violations VARIABLE: those in the file out, as PATTERN FIRST REMOTE THEN FOUND
+	violations() {
 		jq -r --arg v "$1" '.violations[] | select((.variable // "") | startswith($v + " ")) |
 			"\(.pattern) \(.first.line) \(.remote.line) \(.then.line) \(.found)"' out
 	}
 	wanted() { echo "RWW $(line "$1 read") $(line "$1 other") $(line "$1 write") 10"; }
 	for all in '' --all; do
 		snarl check $all --json -q -- ./pairs x >out </dev/null && fail "$cc: check $all x: exit 0"
-		[ "$(told x)" = "$(wanted x)" ] || { cat out; fail "$cc: check $all x"; }
+		[ "$(violations x)" = "$(wanted x)" ] || { cat out; fail "$cc: check $all x"; }
 		snarl check $all --json -q -- ./pairs good >out </dev/null || :
-		[ -z "$(told x)$(told y)$(told z)" ] || { cat out; fail "$cc: check $all good"; }
+		[ -z "$(violations x)$(violations y)$(violations z)" ] || { cat out; fail "$cc: check $all good"; }
 		snarl check $all --json -q -- ./pairs y >out </dev/null || :
-		[ "$(told y)" = "${all:+$(wanted y)}" ] || { cat out; fail "$cc: check $all y"; }
+		[ "$(violations y)" = "${all:+$(wanted y)}" ] || { cat out; fail "$cc: check $all y"; }
 	done
 done
 
-# By text, with what was found.
+# The text output has the value that was found, too.
 snarl check -q -- ./pairs x >out </dev/null && fail "check: exit 0"
 grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out || { cat out; fail "text"; }
 
-# With --all, what goes on undisturbed is not looked at; with noise it is: the same is told, but for
-# which of several writes the first was.
+# With --all, accesses in a row without another thread in between are skipped; with --noise they are
+# not. Both report the same violations, except for which of several writes was the first.
 (
 	source=$SNARL_ROOT/tests/cli/check/streak.c
 	for cc in gcc clang; do
@@ -64,14 +65,15 @@ grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out || 
 	done
 )
 
-# What cannot be run leaves no database.
+# A program that cannot be run leaves no database.
 for program in ./nonexist /bin/true; do
 	code=0
 	snarl learn --out none -- $program >out 2>err </dev/null || code=$?
 	[ $code = 3 ] && [ ! -e none/learn.db ] || { cat err; ls none; fail "$program: exit $code"; }
 done
 
-# A good guarded run waited in vain for y's reader after z's: a known pair from now on.
+# The guard log of a passing run has a delay without effect (timed out): learn adds that order as
+# known.
 need python3
 place() {
 	python3 - "$1" <<'X'
@@ -89,7 +91,7 @@ before=$(place "$(line 'x other')") delayed=$(place "$(line 'x read')")
 	echo "pset 00+0x1 $before 1 0 1 0 100 50 ; of another build"
 	echo "tx $before - 1 0 1 0 100 50 ; a lock"
 } >guard.log
-grep -q "^    follows pairs.c:$(line 'x other') " dump && fail "it is known already"
+grep -q "^    follows pairs.c:$(line 'x other') " dump && fail "the order is known before the log is read"
 snarl learn --guard-log guard.log 2>err || { cat err; fail "guard-log"; }
 grep -q '^snarl: 1 order that delays did not avoid, 1 of them new, 1 at places unknown here; ' err || { cat err; fail "summary"; }
 snarl learn --dump | sed -n "/^  pairs.c:$(line 'x read') /,/^  [^ ]/p" | grep -q "follows pairs.c:$(line 'x other') " || fail "not learnt"

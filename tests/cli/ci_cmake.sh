@@ -1,5 +1,5 @@
-# The CMake module, as installed: a hunt that passes, one that finds a bug, one whose bug is known;
-# labels; nothing in a build that is not instrumented.
+# The installed CMake module: hunts that pass, find a bug, or find only a known bug give the right
+# results of ctest. Labels work, and a build without snarl-cc gets no hunts.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need cmake ctest make
@@ -51,7 +51,7 @@ snarl replay --quiet build/snarl-out/snarl-bank/bugs/B001 || status=$?
 [ $status = 1 ] || fail "the bug does not replay: exit $status"
 grep -q '"a b","c"' build/snarl-out/arguments/results.json || fail "the arguments did not arrive"
 
-# With the environment it is the same; without snarl-cc there is only the plain test.
+# CC=snarl-cc works like the toolchain file; a build with another compiler has only the plain test.
 CC=snarl-cc cmake -S . -B environment >log 2>&1 || { cat log; fail "cmake with CC"; }
 (cd environment && ctest -N) | grep -q 'Total Tests: 6' || fail "CC=snarl-cc: tests"
 CC=cc cmake -S . -B plain "-DCMAKE_PREFIX_PATH=$PWD/usr" >log 2>&1 || { cat log; fail "cmake without snarl-cc"; }
@@ -59,5 +59,5 @@ grep -q 'snarl: this build is not instrumented, hunts are left out' log || { cat
 (cd plain && ctest -N) | grep -q 'Total Tests: 1' || fail "plain: tests"
 
 echo 'snarl_add_hunt(bank RUN 5)' >>CMakeLists.txt
-! cmake -S . -B wrong "-DCMAKE_PREFIX_PATH=$PWD/usr" >log 2>&1 || fail "a misspelt word is taken"
+! cmake -S . -B wrong "-DCMAKE_PREFIX_PATH=$PWD/usr" >log 2>&1 || fail "a misspelt keyword is accepted"
 grep -q 'snarl_add_hunt(bank): what is RUN' log || { cat log; fail "other message"; }

@@ -1,4 +1,5 @@
-# What docs/ci.md says of Meson: the native file, the tests in meson.build, the wrapper.
+# The Meson setup of docs/ci.md works as written: the native file, the snippet for meson.build, the
+# wrapper.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need meson ninja
@@ -24,7 +25,7 @@ for name in bank bank_fixed; do
 	ninja -C $name/build >log 2>&1 || { cat log; fail "ninja"; }
 done
 
-# test_in FOLDER STATUS OPTIONS…
+# test_in FOLDER STATUS OPTIONS…: runs meson test; its exit status has to be STATUS
 test_in() {
 	test_folder=$1 test_want=$2
 	shift 2
@@ -45,7 +46,7 @@ sed -i "s|once.c|bank.c|" bank/meson.build
 ninja -C bank/build >log 2>&1 || { cat log; fail "ninja"; }
 test_in bank 1 --wrapper "$wrapper" once
 
-# Built without snarl-cc there is nothing to hunt.
+# A build without snarl-cc has no hunt.
 CC=cc meson setup bank/plain bank >log 2>&1 || { cat log; fail "meson setup, plain"; }
 meson test -C bank/plain --list 2>/dev/null | grep -q hunt && fail "plain: there is a hunt"
 exit 0

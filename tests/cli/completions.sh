@@ -1,10 +1,12 @@
-# Completions: every option that a command takes (as its source says) is offered by every
-# shell, with a value exactly where it takes one; commands, choices and files too.
+# The completions of bash, zsh and fish offer exactly the options in each command's source, with a
+# value where the option takes one. bash also completes commands, choices and files. A new option
+# that is missing fails.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 scripts=$SNARL_BUILD/share/completions
 
-# "LONG ARGUMENT" of the tables for getopt_long in stdin. Not what only snarl itself uses.
+# Reads C source, prints "LONG required|no" for each row of a getopt_long table; skips internal
+# options.
 tables() {
 	sed -n 's/.*{ "\([a-z-]*\)", \(required\|no\)_argument.*/\1 \2/p' | grep -v -E '^(into|given) ' || true
 }
@@ -22,7 +24,7 @@ done | sort >wanted
 cut -d' ' -f1,2 wanted >wanted.names
 
 need bash
-# reply WORD…: what bash would offer, the last word being completed
+# reply WORD…: prints what bash would offer for the last word
 cat >reply.bash <<'X'
 compopt() { :; }
 . "$1"
@@ -51,7 +53,7 @@ touch file1 && mkdir folder2
 [ "$(reply snarl hunt -- fil)" = file1 ] || fail "bash: the program"
 [ "$(reply snarl hunt --runs '')" = '' ] || fail "bash: a number"
 
-# With values where there are some: the scripts for zsh and fish say so.
+# The scripts for zsh and fish also say which options take a value.
 if command -v zsh >/dev/null; then
 	zsh -n "$scripts/_snarl"
 	cat >spec.zsh <<'X'

@@ -1,11 +1,11 @@
 #!/bin/sh
-# A schedule found with one back end gives the same events with the other, both ways,
-# for every program; also in a new process each time. One way of the two by another
-# strategy and in new processes, by turns; with LONG both.
+# A schedule recorded with one back end (user or kernel threads) gives the same events with the
+# other, for every program under control. A normal run tests one direction per program, LONG both;
+# some runs use strategy pct or new processes.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
 
-# again SEED OPTIONS…: stays silent if all were the same
+# again SEED OPTIONS…: fails unless all runs gave the same events
 again() {
 	"$rerun" -s "$@" $program $argument <lines.txt >out 2>err ||
 		{ cat err; fail "rerun -s $* $program $argument"; }

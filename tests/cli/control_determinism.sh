@@ -1,11 +1,10 @@
 #!/bin/sh
-# One schedule, many runs, the same events: hashes of addresses, places and values, and
-# everything printed. 1000 runs of a slice of ten programs, with LONG of all of them, and 200 of
-# the others. RUNS=N for another number than 1000.
+# One schedule gives the same events in many runs: hashes of addresses, sites and values, and the
+# output. Ten programs run 200 times, a slice of them (LONG: all) RUNS times, 1000 by default.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
 
-# 64 threads; loopback; C++ with exceptions and conditions; forks; and others.
+# 64 threads, loopback sockets, C++ exceptions and conditions, forks, and others
 names="many loopback throws fork_nested spin signals cancel lines sources futures"
 for name in $names; do
 	control_sources "$name"
@@ -19,12 +18,12 @@ for name in $names; do
 	"$rerun" -n "$runs" -s 7 bin/$name <lines.txt >$name.out 2>err ||
 		{ cat err; fail "$name: not the same"; }
 	cat $name.out
-	# Each in a process of its own: still the same.
+	# New processes instead of forks: the events are the same.
 	"$rerun" -n 3 -x -s 7 bin/$name <lines.txt >again.out 2>err ||
 		{ cat err; fail "$name: not the same in new processes"; }
 	[ "$(cut -d, -f1 $name.out)" != "$first" ] || fail "$name: has the hash of another program"
 	first=$(cut -d, -f1 $name.out)
 done
-# The hash tells schedules apart.
+# Another schedule has another hash; otherwise the comparison above would mean nothing.
 "$rerun" -n 1 -s 8 bin/many <lines.txt >other.out
 ! cmp -s other.out many.out || fail "two schedules with one hash"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Whatever the program does, snarl test comes to an end, says what happened and leaves
-# no process behind.
+# snarl test survives hostile programs (closed descriptors, SIGSTOP, kill of the parent, endless
+# output …): it ends with the right exit code, says what happened and leaves no process behind.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
-# The program is going to write to all it has: not to what make or a shell left open.
+# The program writes to all open descriptors; close those inherited from make or a shell.
 exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 
 cat >hostile.c <<'C'
@@ -30,7 +30,7 @@ static void *nothing(void *arg)
 	return arg;
 }
 
-/* As if it had work for threads. */
+/* gives the program a thread to control */
 static void thread(void)
 {
 	pthread_t t;
@@ -53,7 +53,7 @@ static void garbage(void)
 {
 	static const char noise[16] = "garbage garbage";
 
-	signal(SIGPIPE, SIG_IGN);	/* somebody's pipe may be among them, its reader gone */
+	signal(SIGPIPE, SIG_IGN);	/* an inherited pipe may have no reader */
 	for (int fd = 3; fd < 1024; fd++) {
 		ssize_t ignored = write(fd, noise, sizeof(noise));
 
@@ -132,7 +132,7 @@ int main(void)
 C
 snarl-cc -O1 -g -pthread hostile.c -o hostile
 
-# The processes of this test, by the file they run.
+# Prints the process ids of all running ./hostile.
 left_behind() {
 	for left_exe in /proc/[0-9]*/exe; do
 		[ "$(readlink "$left_exe" 2>/dev/null)" != "$PWD/hostile" ] || echo "$left_exe"
@@ -140,7 +140,8 @@ left_behind() {
 }
 trap 'left_behind | xargs -r kill -KILL 2>/dev/null || :' EXIT
 
-# survives CODE PATTERN NAME OPTIONS…: exit code, and a line of stderr
+# survives CODE PATTERN NAME OPTIONS…: expects this exit code and a line of stderr, with and without
+# fork server
 survives() {
 	code=$1 pattern=$2 name=$3
 	shift 3
@@ -171,7 +172,7 @@ survives 0 '20 runs' kill-parent
 survives 3 'signal 11.* before main' constructor
 survives 3 'built with snarl-cc?' exit-early
 
-# refused PATTERN PROGRAM…: cannot be run at all, in one line
+# refused PATTERN PROGRAM…: the program cannot be run; exit code 3 and one line with PATTERN
 refused() {
 	pattern=$1
 	shift

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every program of tests/control/programs under several strategies and both back ends:
-# passes, or fails in the way it says (tests/control/README.md). With the random strategy and
-# user-level threads always, in one of the other ways by turns; with LONG in all of them.
+# Every program of tests/control/programs passes, or fails in the way its header says
+# (tests/control/README.md). Each runs with the strategy random and user-level threads, and with one
+# other combination of back end and strategy by turns; with LONG, with all.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
 

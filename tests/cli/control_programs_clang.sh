@@ -1,6 +1,6 @@
 #!/bin/sh
-# A slice of the programs of tests/control/programs as clang builds them: other code, other
-# hooks inlined, to the same models. control_programs.sh has all of them, and more strategies.
+# A slice of the programs of tests/control/programs built by clang: the inlined hooks differ from
+# gcc's, the behaviour must not. control_programs.sh runs all of them, with more strategies.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
 need clang

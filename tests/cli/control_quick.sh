@@ -1,10 +1,11 @@
 #!/bin/sh
-# Most points of a run with user-level threads go a short way (control_quick.c), those of
-# kernel threads never: from the same seed both must take the same turns, to the same failure. A slice of the strategies
-# for each example.
+# Most scheduling points of user-level threads take a fast path (runtime/control/point_fast.c);
+# those of kernel threads never do. With one seed, both back ends must take the same turns to the
+# same failure. A slice of the pairs of example and strategy.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# turns BACKEND OPTIONS…: the schedule of the first failure, without what names the back end
+# turns BACKEND OPTIONS…: prints the schedule of the first failure, without the line that names the
+# back end
 turns() {
 	rm -rf out
 	code=0

@@ -1,13 +1,13 @@
 #!/bin/sh
-# A bug that was found replays 100 of 100 times: in a fresh process, from another
-# folder, with another environment, under load, by either back end, without the fork
-# server, and under gdb with breakpoints and steps.
+# A saved bug fails in 100 of 100 replays: from another folder, with another environment, under
+# load, with either back end, without the fork server. Under gdb, breakpoints and steps do not
+# change the schedule.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
 control_bug
 bug=$PWD/snarl-out/bugs/B001
 
-# fails_always COMMAND…: a replay of which all hundred fail as recorded
+# fails_always COMMAND…: all 100 replays fail as recorded
 fails_always() {
 	status=0
 	"$@" --times 100 "$bug" </dev/null >out 2>err || status=$?
@@ -25,7 +25,7 @@ fails_always env LARGE="$(seq 2000 | tr '\n' ' ')" snarl replay
 fails_always env -i PATH="$PATH" snarl replay --backend kernel
 fails_always sh -c 'ulimit -s 65536 2>/dev/null; exec snarl replay "$@"' sh
 
-# Under load: both cores busy, and snarl no more important than what keeps them so.
+# Under load: two busy loops of the same low priority as snarl.
 nice -n 19 sh -c 'while :; do :; done' &
 first=$!
 nice -n 19 sh -c 'while :; do :; done' &
@@ -36,13 +36,13 @@ fails_always nice -n 19 snarl replay --backend kernel
 kill $first $second
 trap - EXIT
 
-# The output of one replay is the program's.
+# A single replay shows the program's own output.
 status=0
 snarl replay "$bug" >out 2>err || status=$?
 [ $status = 1 ] && [ "$(cat out)" = "2 arguments" ] || { cat out err; fail "one replay: exit $status"; }
 grep -q "ssertion" err || fail "one replay: the program's stderr is not shown"
 
-# Another program, or another way through it, is not silently taken for the same.
+# A replay of another program, or of a build that behaves differently, is refused or diverges.
 status=0
 snarl replay --quiet "$bug" -- /bin/true >out 2>err || status=$?
 [ $status = 3 ] || { cat err; fail "replay of /bin/true: exit $status"; }
@@ -56,7 +56,7 @@ grep -q '^snarl: .*not the build this schedule was made with' err ||
 	{ cat err; fail "no word about another build"; }
 
 command -v gdb >/dev/null 2>&1 || exit 0
-# gdb: breakpoints in all threads, steps; it ends in the same assertion.
+# gdb: with breakpoints in all threads and steps, the run ends in the same assertion.
 cat >commands <<'GDB'
 set pagination off
 set confirm off
@@ -75,7 +75,7 @@ kill
 GDB
 for backend in "" "--backend user" "--backend kernel"; do
 	status=0
-	# Twice: what gdb shows is the same, too.
+	# Run gdb twice: it must show the same breakpoints in the same order.
 	for round in 1 2; do
 		timeout 60 snarl replay --gdb $backend "$bug" <commands >gdb.$round 2>&1 || status=$?
 		grep -q 'Assertion .counter == 3. failed' gdb.$round ||

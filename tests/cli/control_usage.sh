@@ -1,12 +1,13 @@
 #!/bin/sh
-# snarl test and snarl replay: wrong arguments, exit codes, JSON, bad schedule files.
+# snarl test and snarl replay: messages for wrong arguments, exit codes, JSON, broken schedule
+# files.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/control/lib.sh"
 need python3
 control_bug
 bug=snarl-out/bugs/B001
 
-# wrong MESSAGE ARGS…: exit 2 and this line
+# wrong MESSAGE ARGS…: exit code 2, and MESSAGE as the only output
 wrong() {
 	message=$1
 	shift
@@ -46,7 +47,7 @@ for words in "test --help" "test -h" "replay --help" "help test" "help replay" "
 	[ -s out ] && [ ! -s err ] || fail "snarl $words: not on stdout"
 done
 
-# expect CODE ARGS…
+# expect CODE ARGS…: runs snarl; output goes to the files out and err
 expect() {
 	code=$1
 	shift
@@ -70,7 +71,7 @@ expect 1 test -o o1 --runs 3 --expect-exit 5 --expect-output wanted -- ./five
 : >wanted
 expect 0 test -o o1 --runs 3 --expect-exit 5 --expect-output wanted -- ./five
 expect 3 test -o o1 --expect-output nowhere -- ./five
-# What is found could not be kept: told before the first run, and nothing is left behind.
+# A folder that cannot be written is reported before the first run, and nothing is left behind.
 for command in test hunt; do
 	for folder in /proc/nowhere ./bug; do
 		expect 3 $command -o $folder -- ./five
@@ -82,7 +83,7 @@ done
 expect 3 replay nowhere
 expect 3 replay /dev/null
 
-# JSON: the bug's file, the results' file, and stdout, which holds nothing else.
+# --json: bug.json, results.json and stdout agree, and stdout holds nothing else.
 expect 1 test --json -o o2 -- ./bug
 python3 - <<'END2' || fail "not the JSON expected"
 import json
@@ -105,7 +106,7 @@ expect 0 test --json -q --runs 5 -o o3 -- ./quiet "$(printf 'a\377"\\\n\001b')"
 python3 -c 'import json; r = json.load(open("out")); assert r["bugs"] == [] and r["runs"] == 5, r' ||
 	fail "JSON of odd arguments"
 
-# Bad schedules: FILE:LINE: reason, exit 3; never a crash, whatever line is spoilt.
+# A broken schedule gives FILE:LINE: reason and exit code 3, whichever line is broken.
 cp $bug/schedule.txt good.txt
 expect 1 replay -q good.txt
 lines=$(wc -l <good.txt)
@@ -113,7 +114,7 @@ line=1
 while [ $line -le "$lines" ]; do
 	sed "${line}s/.*/spoilt line/" good.txt >bad.txt
 	expect 3 replay bad.txt
-	grep -q "^snarl replay: bad.txt:$line: " err || { cat err; fail "line $line spoilt: which line?"; }
+	grep -q "^snarl replay: bad.txt:$line: " err || { cat err; fail "the message does not name line $line, which is broken"; }
 	line=$((line + 1))
 done
 : >empty.txt

@@ -1,8 +1,9 @@
-# Copies and fills of a few bytes as plain accesses, in loops without hooks, and with plain calls: the same
-# events. Random programs, of gcc's copies too, in executables of both kinds, in C++ and in a library.
+# Small copies and fills become plain accesses; the events are the same as with calls of memcpy, and
+# in loops without hooks. Random programs (tests/tools/copygen.c) in pie and no-pie executables, C++
+# and a library.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# build CC FORM LEVEL OPTIONS…: ./prog of copies.c
+# build CC FORM LEVEL OPTIONS…: builds ./prog of copies.c
 build() {
 	SNARL_CC=$1 SNARL_CXX=$(cxx_of $1) form=$2 level=$3
 	export SNARL_CC SNARL_CXX
@@ -22,14 +23,15 @@ build() {
 	esac
 }
 
-# run NAME: its result, and the events of what two threads touch; of the rest more or less may be kept.
+# run NAME: records ./prog: output to NAME.out, events on shared variables to NAME.txt. Only those
+# are compared, because the filter may keep more or fewer events of private memory.
 run() {
 	record "$1.snarl" ./prog
 	mv record.out "$1.out"
 	events "$1.snarl" all+lines | grep -E ' (array|other)[0-9]|bytes' >"$1.txt"
 }
 
-# calls_in: how many calls of memcpy and the like the program's code has.
+# calls_in: counts calls of memcpy, memmove and memset in the functions of ./prog
 calls_in() {
 	objdump -d --no-show-raw-insn prog | awk '
 	/^[0-9a-f]+ </ { ours = $2 ~ /^<f[0-9]+>/ }
@@ -58,7 +60,7 @@ while read -r seed cc variant; do
 	build $cc ${variant%:*} ${variant#*:}
 	run loops
 	same "$cc, seed $seed, $variant: another result of loops" calls.out loops.out
-	# Code of no line may seem to be of that before it.
+	# Compare without lines: code without a line of its own may get that of the code before it.
 	sed 's/ [^ ]*$//' calls.txt >calls.events
 	sed 's/ [^ ]*$//' loops.txt >loops.events
 	same "$cc, seed $seed, $variant: other events of loops" calls.events loops.events

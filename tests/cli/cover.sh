@@ -1,4 +1,6 @@
-# snarl cover: what runs expose and predict, all ways to show it, and a build with moved lines.
+# snarl cover counts exposed and predicted iRoots: the summary, page, database and JSON agree; a
+# rebuild with moved lines keeps what is known; --diff, --merge, --fail-under and the messages for
+# wrong input.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
@@ -11,7 +13,7 @@ grep -q 'shop.c' out || { cat out; fail "no file"; }
 [ -s snarl-out/memo.db ] && [ -s snarl-out/coverage.html ] || fail "files"
 grep -q 'stock = stock - 1;' snarl-out/coverage.html || fail "the page has no source lines"
 
-# The same from the database, whichever way it is named, and in JSON.
+# Shown from the database, found by default or by name, and as JSON, it is the same.
 snarl cover >again && same "the database says something else" out again
 snarl cover snarl-out/memo.db >again && same "the database says something else" out again
 snarl cover --json >all.json
@@ -20,24 +22,25 @@ jq -e '.version == 1 and .program == "shop" and .runs == 40 and (.idioms | lengt
 	.all.known == (.iroots | length) and
 	.all.exposed == ([.iroots[] | select(.state == "exposed")] | length) and
 	.all.exposed == ([.idioms[].exposed] | add)' all.json >/dev/null || { cat all.json; fail "JSON"; }
-# A lost update of sold is an iRoot of idiom 2: read, the other's write, write. It was exposed.
+# The lost update of `sold` is an iRoot of idiom 2 (read, write of the other thread, write), and
+# exposed.
 jq -e '[.events as $e | .iroots[] | select(.idiom == 2 and .state == "exposed") |
 	[.events[] | $e[.] | .access + " " + (.line | tostring)] | join(", ")] |
 	any(. == "read 23, write 23, write 23")' all.json >/dev/null || { cat all.json; fail "no lost update"; }
-# stock is under a lock: nothing comes between its accesses.
+# `stock` is protected by a lock: no iRoot of idiom 2 lies inside its critical section.
 jq -e '[.events as $e | .iroots[] | select(.idiom == 2) | [.events[] | $e[.].line] |
 	select(all(. == 20 or . == 21))] | length == 0' all.json >/dev/null || { cat all.json; fail "locks"; }
 
-# The same seed: nothing new.
+# Running again with the same seed adds nothing.
 snarl cover $run -- ./shop >out 2>err </dev/null
 grep -q ' 0 iRoots newly exposed, 0 newly expected' err || { cat err; fail "the same runs showed something new"; }
 
-# Lines moved, a function came: what is known of the others still holds.
+# Lines moved and a function was added: the known iRoots are recognised.
 snarl-cc -g -O1 -pthread -DMOVED "$shop" -o shop
 snarl cover $run -- ./shop >out 2>err </dev/null
 grep -q ' 0 iRoots newly exposed, 0 newly expected' err || { cat err; fail "a rebuild made known ones new"; }
 
-# What changed since.
+# --diff shows what changed since an earlier JSON or database.
 snarl cover --diff all.json >diff
 grep -q ': 0 newly exposed, 0 new and untested, 0 no longer exposed, 0 removed' diff || { cat diff; fail "diff"; }
 snarl cover --runs 1 -s random --db one.db -- ./shop >/dev/null 2>&1 </dev/null
@@ -48,18 +51,18 @@ jq -e '.diff.newly_exposed > 0 and .diff.not_exposed_any_more == 0 and
 snarl cover --diff all.json one.db >diff || fail "diff the other way"
 grep -q 'No longer exposed:' diff || { cat diff; fail "iRoots no longer exposed are not listed"; }
 
-# Limits.
+# --fail-under
 snarl cover --fail-under 0 >/dev/null || fail "--fail-under 0"
 code=0; snarl cover --fail-under 100 one.db >/dev/null 2>err || code=$?
 [ $code = 1 ] && grep -q 'is below --fail-under 100 %' err || { cat err; fail "--fail-under 100: $code"; }
 
-# Merged into an empty one it is the same; the original stays as it is.
+# Merging changes only the target: runs and iRoots of both sources are in it.
 snarl cover --db merged.db --merge snarl-out/memo.db one.db >merged
 snarl cover --json merged.db >merged.json
 jq -e '.runs == 121' merged.json >/dev/null || fail "runs of both"
 [ "$(jq .all.exposed merged.json)" = "$(jq .all.exposed all.json)" ] || fail "merging lost something"
 
-# What cannot be.
+# Wrong arguments and files.
 expect() {
 	code=0
 	wanted=$1

@@ -1,5 +1,5 @@
-# What is untested is chased until nothing is left; a later hunt has nothing to chase, and
-# finds what is new of a program that changed.
+# snarl cover --chase directs runs at untested iRoots until none is left. A later hunt --coverage on
+# the same database chases none, and finds a bug of a program that was not chased yet.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
@@ -14,18 +14,18 @@ few=$(jq .all.exposed few.json)
 all=$(jq .all.exposed all.json)
 [ "$all" -gt "$few" ] || fail "$all exposed, as $few without chasing"
 
-# The memo spares the hunt the runs.
+# The database saves the hunt these runs: it chases nothing.
 snarl hunt --coverage --json -- ./shop >hunt.json 2>err </dev/null || { cat err; fail "hunt"; }
 jq -e --argjson all "$all" '.coverage.chased == 0 and .coverage.observed and .coverage.iroots[0].exposed == $all and
 	.coverage.iroots[0].untested == 0 and (.coverage.iroots | length) == 7' hunt.json >/dev/null ||
 	{ jq .coverage hunt.json; fail "hunt --coverage"; }
 grep -q ' were chased, 0 of these exposed: snarl cover -o snarl-out' err || { cat err; fail "hunt says nothing"; }
 
-# Without it nothing is known of them, and that is said.
+# snarl test without --coverage does not observe iRoots, and its JSON says so.
 snarl test --json --runs 5 -o plain -- ./shop >plain.json 2>err </dev/null || { cat err; fail "test"; }
 jq -e '.coverage.observed == false and (.coverage | has("iroots") | not)' plain.json >/dev/null || { jq .coverage plain.json; fail "not observed"; }
 
-# A bug that only a chased order shows is found and told as others are.
+# hunt --coverage finds the bug of another program and fills its database.
 example bank
 code=0
 snarl hunt --coverage --keep-going --runs 300 -o bank-out -- ./bank >out 2>err </dev/null || code=$?

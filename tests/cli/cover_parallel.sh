@@ -1,16 +1,18 @@
-# snarl cover --parallel: the iRoots of programs that run without control.
+# snarl cover --parallel counts the iRoots of uncontrolled runs. Where locks and joins leave one
+# order, they are those of controlled runs. Crashes, forks and damaged profiles do not spoil the
+# database.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
 here=$SNARL_ROOT/tests/cli/cover
-# The iRoots by their lines, and whether they were exposed.
+# roots DATABASE: prints its iRoots by line, and whether each is exposed
 roots() {
 	snarl cover --json "$1" | jq -r '[.events as $e | .iroots[] | (.idiom | tostring) + " " + .state + " " +
 		([.events[] | $e[.] | .access + " " + (.line | tostring) + ":" + (.column | tostring)] |
 		join(", "))] | sort[]'
 }
 
-# Where synchronization leaves one order it is the same as under control.
+# turns.c has only one order of events, so both kinds of runs give the same iRoots.
 for optimise in -O0 -O2; do
 	snarl-cc -g $optimise -pthread "$here/turns.c" -o turns
 	snarl cover --parallel --runs 5 --saturation 0 --db parallel.db -- ./turns >out 2>err || { cat err; fail "runs"; }
@@ -23,29 +25,30 @@ for optimise in -O0 -O2; do
 	rm -f parallel.db control.db
 done
 
-# Memory that one thread used for long: main's last write before is not known, and no other one is
-# taken for it. What comes after is there.
+# Memory that main used alone for long: main's last write before sharing is unknown and no other
+# write is taken instead. The later pair is there.
 snarl-cc -g -O1 -pthread "$here/late.c" -o late
 snarl cover --parallel --runs 1 --db late.db -- ./late late >/dev/null 2>err || { cat err; fail "late"; }
 roots late.db >late.txt
 [ "$(cat late.txt)" = "1 exposed write 17:7, read 41:15" ] || { cat late.txt; fail "late"; }
 
-# However it ends while threads run, the profile is whole; a child that was forked leaves it alone.
+# The profile is complete however the process ends while threads run, and a forked child does not
+# change it.
 for way in exit _exit fork; do
 	snarl cover --parallel --runs 3 --saturation 0 --db $way.db -- ./late $way >out 2>err || { cat err; fail $way; }
 	grep -q 'late: .*, in 3 runs$' out || { cat out; fail "$way: runs"; }
 	grep -q 'runs failed' err && { cat err; fail "$way failed"; }
 done
-# Killed in the middle of it there may be none, but the failure is noticed.
+# A process killed by abort may leave no profile, but counts as failed.
 snarl cover --parallel --runs 2 --saturation 0 --db abort.db -- ./late abort >out 2>err || { cat err; fail abort; }
 
-# What contradicts.
+# Options that contradict --parallel.
 for option in --chase '--strategy pct'; do
 	code=0; snarl cover --parallel $option -- ./turns >out 2>err || code=$?
 	[ $code = 2 ] && grep -q 'excludes --chase and --strategy' err || { cat err; fail "$option: $code"; }
 done
 
-# One that writes into the profile: told once, and nothing of it counts.
+# A program that overwrites the profile: one warning, and none of its runs counts.
 snarl-cc -g -O1 -pthread -I"$SNARL_ROOT/src" "$here/wild.c" -o wild
 for how in --parallel "-j 1"; do
 	rm -f wild.db

@@ -1,5 +1,4 @@
-# 200,000 calls deep, out again by return and by longjmp: all calls and returns are in
-# the trace.
+# Recursion 200,000 calls deep, left by return and by longjmp: the trace has all entries and exits.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >deep.c <<'END'
@@ -53,7 +52,7 @@ int main(void)
 }
 END
 
-# is THREAD KIND WANTED
+# is THREAD KIND WANTED: number of events of this kind
 is() {
 	got=$("$tools/count" t.snarl "$2" | awk -v t="$1" '$1 == t { print $2 }')
 	[ "$got" = "$3" ] || fail "$cc: thread $1: $got x $2, not $3"
@@ -64,7 +63,7 @@ for cc in $(compilers); do
 	wrap "$cc" deep.c prog -O1 -fno-optimize-sibling-calls -pthread
 	RECORD_OPTIONS= record t.snarl ./prog
 	[ "$(cat record.out)" = 10 ] || fail "$cc: $(cat record.out)"
-	# Down twice; back by return, and by the jump; work itself, and main.
+	# Two descents; exits of the one left by return, of work and of main.
 	is 0 enter 400004
 	is 0.1 enter 400003
 	is 0 exit 200003

@@ -1,5 +1,5 @@
-# scripts/demo hunts for the bug of the bank, replays, reports and checks the repair, and leaves
-# nothing behind.
+# scripts/demo finds the bug of examples/bank.c, replays and reports it, checks the repair, and
+# leaves no files.
 . "$SNARL_ROOT/tests/lib.sh"
 
 "$SNARL_ROOT/scripts/demo" >out 2>&1 || { cat out; fail "exit $?"; }

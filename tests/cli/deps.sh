@@ -1,5 +1,5 @@
-# scripts/deps: quiet when all is there, installs by name what is not, and says
-# what to do where it may not.
+# scripts/deps prints nothing if all packages are installed, installs missing ones by name as root,
+# and tells a user who may not install what to run.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need dpkg-query apt-get
@@ -8,7 +8,7 @@ deps=$SNARL_ROOT/scripts/deps
 "$deps" >out 2>&1 || { cat out; fail "exit $? where all is installed"; }
 [ ! -s out ] || { cat out; fail "not quiet where all is installed"; }
 
-# Fakes: a world where libjansson-dev is missing. Nothing is really installed.
+# Fake commands pretend that libjansson-dev is missing. Nothing is really installed.
 mkdir fake
 cat >fake/dpkg-query <<'X'
 #!/bin/sh

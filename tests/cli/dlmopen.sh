@@ -1,5 +1,5 @@
-# Libraries opened with dlmopen: an instrumented one among the others is known by name, with
-# its accesses; a plain one in a namespace of its own, which finds no runtime, just works.
+# Libraries opened with dlmopen: an instrumented one in the base namespace is recorded with names; a
+# plain one in a namespace of its own, where no runtime exists, works.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >lib.c <<'END_C'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The machine that runs the tests is well; one without address space is not.
+# snarl doctor finds no fault on the machine that runs the tests, and reports too little address
+# space.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "the shadow of ASan is where ours has to be"
 need python3
@@ -11,7 +12,7 @@ for name in cores memory shadow live tsc gcc clang files trial-gcc trial-clang; 
 	grep -q "^[a-z]*  *$name " out || fail "no line about $name"
 done
 
-# Works from any folder and leaves nothing behind.
+# It works in any folder and leaves no files.
 mkdir here tmp
 ( cd here && TMPDIR=$PWD/../tmp snarl doctor --json ) >json || fail "--json: exit $?"
 python3 - <<'END' || fail "--json"
@@ -23,7 +24,7 @@ assert all("advice" in c for c in d["checks"] if c["level"] != "ok")
 END
 [ -z "$(ls here tmp | grep -v : | tr -d '\n')" ] || fail "left behind: $(ls here tmp)"
 
-[ -z "$SNARL_ASAN" ] || exit 0	# it cannot start with little address space itself
+[ -z "$SNARL_ASAN" ] || exit 0	# ASan itself cannot start with little address space
 status=0
 ( ulimit -v 4000000 && snarl doctor ) >out 2>err || status=$?
 [ $status = 3 ] || { cat out; fail "ulimit -v: exit $status"; }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# One JSON object a line, whatever names hold; --stats adds up.
+# snarl dump --json prints one valid JSON object per event whatever bytes names contain; --stats
+# adds up.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 

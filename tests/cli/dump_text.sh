@@ -1,5 +1,6 @@
 #!/bin/sh
-# The text form, with names and back again; filters; errors.
+# snarl dump of a text trace: names of sites and memory, the round trip through text, filters, and
+# errors.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >bank.c <<'END'
@@ -59,7 +60,7 @@ freed heap@bank.c:4#1+16
 END
 same remarks want remarks
 
-# What was printed is a trace again, the same one.
+# The output is a valid text trace and prints the same again.
 snarl dump out.txt >again.txt
 same "read back" out.txt again.txt
 snarl dump --raw out.txt >raw.txt
@@ -75,11 +76,11 @@ snarl dump --no-symbols in.txt | sed -n 's/^0 malloc.*; //p' >got
 echo "heap@$pc#1" >want
 same --no-symbols want got
 
-# A reader that has seen enough is no error.
+# A closed pipe (head) is no error.
 ( snarl dump in.txt; echo $? >status ) | head -n 1 >/dev/null
 [ "$(cat status)" = 0 ] || fail "closed pipe: exit $(cat status)"
 
-# Errors: one line, exit 3.
+# Errors give one line and exit code 3.
 for file in nothing "$PWD/bank" .; do
 	status=0
 	snarl dump "$file" >out 2>err || status=$?
@@ -96,7 +97,7 @@ if [ -w /dev/full ]; then
 	[ $status = 3 ] || fail "full disk: exit $status"
 fi
 
-# Rebuilt since: no names, a warning, but the events.
+# A module with another build-id: a warning, and places as module+offset instead of names.
 sed 's/ - / 00112233 /' in.txt >old.txt
 snarl dump old.txt >out 2>err
 grep -q 'build-id differs' err || fail "no warning about another build"

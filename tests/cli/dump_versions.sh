@@ -1,5 +1,5 @@
 #!/bin/sh
-# Traces of formats 1 to 4, encoded and put into text by the snarl of that time: they say the same today.
+# Traces of formats 1 to 4 still read as the snarl that wrote them printed them.
 . "$SNARL_ROOT/tests/lib.sh"
 
 for version in 1 2 3 4; do
@@ -7,7 +7,7 @@ for version in 1 2 3 4; do
 	[ "$(od -An -tu4 -j8 -N4 "$old.snarl" | tr -d ' ')" = $version ] || fail "it is not of format $version"
 	snarl dump --raw --no-symbols "$old.snarl" >got.txt
 	same "events of format $version" "$old.txt" got.txt
-	# The text is a trace, too.
+	# The old text form is read as a trace, too.
 	snarl dump --raw --no-symbols "$old.txt" | grep '^[0-9~?]' >again.txt
 	grep '^[0-9~?]' "$old.txt" >events.txt
 	same "format $version from text" events.txt again.txt

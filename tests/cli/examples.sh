@@ -1,5 +1,5 @@
-# Every example builds without a warning, has a repaired twin, and the twin runs
-# and records: with one of the compilers.
+# Every example compiles without warnings and has a repaired twin; the twin runs and records the
+# expected thread events. One compiler per example by turns.
 . "$SNARL_ROOT/tests/lib.sh"
 
 for repaired in "$SNARL_ROOT"/examples/*_fixed.c; do

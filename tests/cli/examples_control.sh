@@ -1,11 +1,11 @@
-# Every example's bug is found, by the strategy that is the quickest for it by
-# docs/measurements/strategies.md, and replays; a slice of the repaired twins passes 300 runs.
+# snarl test finds and replays the bug of every example, with the strategy that needs the fewest
+# runs according to docs/measurements/strategies.md. A slice of the repaired twins passes 300 runs.
 . "$SNARL_ROOT/tests/lib.sh"
 
 table=$SNARL_ROOT/docs/measurements/strategies.md
 
-# quickest EXAMPLE: the name at the head of the column with the least number. Not
-# roundrobin: it tries so few schedules that a step more in the program decides.
+# quickest EXAMPLE: prints the strategy with the smallest number in the table. Not roundrobin: it
+# tries so few schedules that one step more in the program may hide the bug.
 quickest() {
 	awk -F'|' -v name="$1" '
 		{ gsub(/ /, "") }

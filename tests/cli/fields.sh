@@ -1,4 +1,4 @@
-# Members and elements of variables by name, and values by their types, as DWARF has them.
+# snarl dump names members and array elements and formats values by their DWARF 4 and 5 types.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >fields.cc <<'X'
@@ -109,7 +109,7 @@ lock mutex
 unlock mutex
 X
 
-# The second of the two to run finds everything shared.
+# Prints the names of thread 0.1's events: it runs second, when all memory is shared already.
 names() {
 	snarl dump "$1" 2>/dev/null | awk -F '\t; ' '$1 ~ /^0\.1 / && $1 !~ / (enter|exit|start|end|read) / { split($1, w, " "); split($2, o, "  ")
 		print w[2], o[1] }' | sed 's/0x5[0-9a-f]*$/ADDRESS/; /^start/d; /^end/d'
@@ -119,7 +119,8 @@ for cc in $(compilers); do
 	for dwarf in 4 5; do
 		SNARL_CXX=$(cxx_of $cc) snarl-c++ -gdwarf-$dwarf -O0 -pthread fields.cc -o fields
 		snarl test --quiet --runs 2 --out out -- ./fields </dev/null || [ $? = 1 ]
-		# A bit field takes a read with one compiler and none with the other.
+		# Some compilers read the bit field before writing it; so leave it out of the
+		# comparison.
 		names out/bugs/B001/trace.snarl | uniq >got
 		grep -v 'queue+156' wanted >short
 		grep -v 'queue+156' got >got.short || :
@@ -129,7 +130,7 @@ for cc in $(compilers); do
 	done
 done
 
-# Without types, as before.
+# Without debug information, names are variable+offset and values are plain numbers.
 snarl-c++ -g0 -O0 -pthread fields.cc -o fields
 snarl test --quiet --runs 2 --out out -- ./fields </dev/null || [ $? = 1 ]
 names out/bugs/B001/trace.snarl | sed -n 1,4p >got

@@ -1,7 +1,7 @@
-# Blocks that one thread makes and the other takes over: after some, the next ones of
-# that place count as shared from the start. Those of other places do not, and nothing
-# of what both threads touch is missing, with a habit and after it has changed. When they are freed
-# they stay shared, until the memory is allocated at another place.
+# The recording filter learns which allocation sites make blocks that another thread takes over:
+# later blocks of such a site count as shared from the start. No access to memory that both threads
+# touch is missing, before and after the habit changes. A freed block stays shared until its memory
+# is allocated at another site.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >blocks.c <<'END'
@@ -21,7 +21,8 @@ static void fill(long *p, long n)
 		p[k] = n + k;
 }
 
-/* In turns: the first makes a block, the second takes it; now and then nobody does. */
+/* in turns: the first thread makes a block, the second reads and frees it; later every third
+ * block is kept */
 static void *part(void *second)
 {
 	for (long i = 0; i < BLOCKS; i++) {
@@ -60,6 +61,7 @@ int main(void)
 }
 END
 
+# shared_of NAME: records ./prog with $options; accesses to shared memory go to NAME.txt
 shared_of() {
 	$fixed snarl record --exit-code --out "$1.snarl" $options -- ./prog >out 2>err </dev/null ||
 		{ cat out err; fail "$cc: cannot record"; }
@@ -87,7 +89,7 @@ cat >again.c <<'END'
 #include <stdint.h>
 #include <stdlib.h>
 
-#define BLOCKS 50	/* not one of those that are watched at last */
+#define BLOCKS 50	/* so that the last block is not one of those sampled to relearn the site */
 #define WORDS 20
 #define TIMES 40000
 
@@ -96,7 +98,8 @@ static volatile long *handed;
 static void *volatile kept[7];
 static long sum;
 
-/* More than two rings, of which the first may be from before the memory was what it is; no loop that is told as one. */
+/* Fills more than two rings, since the first may still hold earlier events. Strided, so it is no
+ * loop record. */
 static inline void use(volatile long *p)
 {
 	for (int k = 0; k < TIMES; k++)
@@ -108,7 +111,7 @@ __attribute__((noinline)) static void late(uintptr_t gone)
 	use((volatile long *)gone);
 }
 
-/* What the thread itself freed last. */
+/* the block that this thread freed last, allocated again */
 __attribute__((noinline)) static int own(uintptr_t gone)
 {
 	volatile long *p = malloc(WORDS * sizeof(long));
@@ -118,7 +121,7 @@ __attribute__((noinline)) static int own(uintptr_t gone)
 	return (uintptr_t)p == gone;
 }
 
-/* libc keeps that many for the thread. */
+/* empties the cache of freed blocks that glibc keeps per thread (7 of each size) */
 static void room(void)
 {
 	for (int i = 0; i < 7; i++)
@@ -165,7 +168,7 @@ int main(void)
 }
 END
 
-# writes FUNCTION: how many there are
+# writes FUNCTION: counts its recorded writes
 writes() {
 	grep ' write ' events | grep -c " $1 again.c" || :
 }

@@ -1,9 +1,9 @@
-# The filter drops only what no second thread ever saw: with and without it, each
-# thread's sequence of accesses to shared memory is the same, on all test programs
-# and kernels.
+# The recording filter drops only accesses to memory that no second thread touches: with and without
+# it, each thread's sequence of accesses to shared memory is the same, on all test programs and
+# kernels.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# shared_of NAME: the accesses of ./prog, recorded with `options`, in NAME.txt
+# shared_of NAME: records ./prog with $options; accesses to shared memory go to NAME.txt
 shared_of() {
 	$fixed snarl record --exit-code --out "$1.snarl" $options -- ./prog $arguments \
 		>out 2>err </dev/null || { cat out err; fail "$name, $cc: cannot record"; }
@@ -32,7 +32,7 @@ while read -r cc name source arguments; do
 	more=$(head_of "${source%.*}.expect" options)
 	status=0
 	agree all_of kept_of || status=$?
-	# Some test programs wait in loops. That is no excuse for a kernel.
+	# Test programs may wait in loops, so their accesses vary. Kernels must not.
 	if [ $status = 2 ] && [ -z "$extra" ]; then
 		unstable="$unstable $name"
 	elif [ $status != 0 ]; then
@@ -42,7 +42,7 @@ while read -r cc name source arguments; do
 	compared=$((compared + 1))
 	cd ..
 done <list
-# That something was compared at all.
+# Fail if almost nothing was compared.
 [ $lines -gt 10000 ] || fail "only $lines accesses in $compared programs"
 echo "$compared programs, $lines accesses to shared memory; unstable:$unstable"
 [ "$(echo $unstable | wc -w)" -lt $((compared / 2)) ] || fail "too many unstable programs"

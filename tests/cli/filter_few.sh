@@ -1,5 +1,5 @@
-# Loops over private memory among those over shared memory: where they are but a few of a ring they are kept, which
-# saves the time to decide; where they are many they are dropped. What counts is records as well as accesses.
+# The filter keeps private loop records when they are a small part of a ring, which saves the time
+# to decide, and drops them when they are many. The share counts records as well as accesses.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >loops.c <<'EOF'
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 }
 EOF
 
-# kept EVERY: how many of the private accesses, in per cent
+# kept EVERY: prints how many per cent of the private accesses were kept
 kept() {
 	$fixed snarl record --window 64M --out t.snarl -- ./prog $1 >out 2>err </dev/null || { cat err; fail "$cc: cannot record"; }
 	snarl dump --no-symbols t.snarl | awk -v private=$((8000 / $1)) '$2 == "read" { n++ }
@@ -49,7 +49,7 @@ kept() {
 for cc in $(compilers); do
 	wrap $cc loops.c prog -O1 -pthread
 	few=$(kept 32) many=$(kept 4)
-	# The last ring is not full.
+	# 60, not 100: the last ring is not full.
 	[ $few -ge 60 ] || fail "$cc: few private accesses are dropped, $few % are left"
 	[ $many = 0 ] || fail "$cc: many private accesses are kept, $many % are left"
 done

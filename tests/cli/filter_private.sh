@@ -1,7 +1,7 @@
-# Buffers that stay with their thread: once the window has been full, the next ones of
-# that place are not recorded any more. Those of the same allocator that another caller
-# hands to the other thread are, and so is all after the first that is handed on
-# from the place that never did so; that one is counted, word by word.
+# The filter learns allocation sites whose buffers stay private: once the window was full, later
+# buffers of that site are dropped at once. Buffers that the same allocator returns to a caller that
+# hands them over are recorded. The first handed-over buffer of a private site loses its history,
+# which is counted word by word; all later ones are recorded.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
@@ -35,7 +35,7 @@ static void hand(volatile long *p)
 	free((void *)p);
 }
 
-/* All of them, or the last two, are handed over. */
+/* hands over the last `last` buffers of the loop */
 __attribute__((noinline)) static void private(int last)
 {
 	for (int i = 0; i < PRIVATE + last; i++) {
@@ -54,7 +54,7 @@ __attribute__((noinline)) static void shared(void)
 		hand(get());
 }
 
-/* Of the first word and the last only half. */
+/* an unaligned copy: only half of the first and last word */
 static void take_copy(void)
 {
 	size_t size = words * sizeof(long) - 8;
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
 }
 END
 
-# losses WORDS LAST [copy]: what is missing of a run
+# losses WORDS LAST [copy]: sets the numbers of cut locations and records of a run
 losses() {
 	$fixed snarl record --json --window 64K --out t.snarl -- ./prog $1 $2 ${3:-} >json 2>err </dev/null ||
 		{ cat err; fail "$cc: cannot record"; }
@@ -112,7 +112,8 @@ for cc in $(compilers); do
 	for words in 1024 20000; do
 		losses $words 0
 		[ $locations = 0 ] || fail "$cc, $words words: $locations locations were cut"
-		# Each is written once; without the habit 400 times as many would be dropped.
+		# Each word is written once; without the learnt habit 400 times as many records
+		# would be dropped.
 		[ $records -gt 0 ] && [ $records -lt $((words * 120)) ] ||
 			fail "$cc, $words words: $records records were dropped"
 		losses $words 1

@@ -1,6 +1,6 @@
-# Memory that a thread touched, and of which the window has cut some, is touched by another one, by accesses of each
-# size: what comes to be shared without its history is counted granule by granule, and once. Before there is
-# a second thread as well as then.
+# A thread's granules lose their early history when the window is full. If another thread then
+# touches them, each such granule is counted once, for accesses of every size, with and without a
+# second thread running when the history was lost. A miscount would hide that a trace is incomplete.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
@@ -20,12 +20,13 @@ static _Alignas(16) struct pair pairs[COUNT];
 static volatile uint64_t scratch, noise;
 static pthread_barrier_t barrier;
 
-/* Of the number of a pair or word: what is touched before the window is full, and what behind. */
+/* bits of an index: written before the window is full (first, second half), written after */
 enum { FIRST = 1, SECOND = 2, LATE = 4 };
 
 __attribute__((noinline)) static void copy(struct pair *to, const struct pair *from)
 {
-	__asm__ volatile("" : "+r"(to), "+r"(from));	/* gcc would pass the values, and read them unseen */
+	__asm__ volatile("" : "+r"(to), "+r"(from));	/* gcc would pass values and load them
+							 * without a hook */
 	*to = *from;
 	__asm__ volatile("" : : "r"(to) : "memory");
 }
@@ -88,7 +89,8 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&barrier);
 	if (!before)
 		own(1, 0);
-	/* Its own history is cut, too, but nobody else asks for that. */
+	/* fills the window; the history of `noise` is cut as well, but no other thread touches
+	 * it */
 	for (int i = 0; i < NOISE; i++)
 		set(&noise);
 	own(0, 1);
@@ -100,7 +102,7 @@ int main(int argc, char **argv)
 }
 end_c
 
-# 32 words, and of 64 pairs the 32 first and the 32 second halves. `scratch` is only the taker's.
+# 96 granules: 32 words, 32 first and 32 second halves of pairs. Only the taker uses `scratch`.
 for cc in $(compilers); do
 	for option in -O0 -O2 -mavx '-O1 -fpie -pie' '-O1 --no-inline'; do
 		wrap $cc touch.c prog $option --no-loops -pthread
@@ -113,7 +115,7 @@ for cc in $(compilers); do
 	done
 done
 
-# Eight bytes by a pointer that is not aligned as its type: the half in the next granule counts, too.
+# A store of 8 bytes through a misaligned pointer touches two granules; both count.
 cat >across.c <<'end_c'
 #include <pthread.h>
 #include <stdint.h>

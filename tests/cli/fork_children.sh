@@ -1,4 +1,5 @@
-# Forked children write traces of their own, atfork handlers included, or none at all.
+# Forked children write traces of their own, including atfork handlers; with --fork off they write
+# none.
 . "$SNARL_ROOT/tests/lib.sh"
 
 source=$SNARL_ROOT/tests/programs/process_fork.c

@@ -1,6 +1,6 @@
-# Forks from main and from a thread while others are hot, inside the runtime most of
-# the time: every child gets on, with a trace of its own or none. Children by clone()
-# and by the bare system call too; grandchildren; one that execs; one that outlives.
+# Forks while other threads are inside the runtime: every child runs on, with a trace of its own or
+# none. Also children of clone(), _Fork() and the raw system call, grandchildren, a child that
+# execs, and one that outlives its parent. A lock held at the fork would hang a child.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >forks.c <<'END'
@@ -40,7 +40,7 @@ static void *one(void *unused)
 	return unused;
 }
 
-/* What a child does: all that may wait for what another thread held. */
+/* uses everything that another thread might have held a lock of at the fork */
 static int child(void *depth)
 {
 	pthread_t thread;
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc > 2 && strcmp(argv[2], "last") == 0) {
-		/* Its parent does not wait for it. */
+		/* the parent exits without waiting for the child */
 		int ready[2];
 
 		if (pipe(ready) != 0)
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		if (fork() == 0) {
 			char byte;
 
-			/* Until the parent is gone. */
+			/* read() returns when the parent is gone */
 			close(ready[1]);
 			shared[0]++;
 			if (read(ready[0], &byte, 1) == 0)
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 		}
 		return 0;
 	}
-	if (argc > 2)	/* the image that was exec'd */
+	if (argc > 2)	/* this is the image that was exec'd */
 		return child(NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&thread[i], NULL, hot, NULL);
@@ -141,16 +141,16 @@ END
 
 wrap gcc forks.c prog -O1 -pthread
 RECORD_OPTIONS="--fork off" record off.snarl timeout 60 ./prog 40
-# What is exec'd is a program of its own.
+# An exec'd program writes its own trace, even with --fork off.
 [ "$(ls off.snarl* | wc -l)" = 2 ] || fail "--fork off: $(ls off.snarl*)"
 
 RECORD_OPTIONS= record on.snarl timeout 60 ./prog 20
-# 20 forks in two threads, a child of each tenth, four more, one exec'd.
+# 40 forks of two threads, 4 grandchildren, 4 other children and 1 exec'd image make 49.
 [ "$(ls on.snarl.* | wc -l)" = 49 ] || fail "$(ls on.snarl.* | wc -l) children's traces"
 for child in on.snarl.*; do
 	"$tools/count" "$child" lock >locks || fail "$child is unreadable"
 	"$tools/count" "$child" exit-process >exits
-	# One lock in a thread of its own, unless it is the one that execs.
+	# Each child takes one lock; the child that execs takes none.
 	awk '{ n += $2 } END { print n + 0 }' locks
 done | sort | uniq -c | tr -s ' ' | tr '\n' ';' >got
 [ "$(cat got)" = " 1 0; 48 1;" ] || fail "locks of the children: $(cat got)"
@@ -158,4 +158,4 @@ done | sort | uniq -c | tr -s ' ' | tr '\n' ';' >got
 RECORD_OPTIONS= record last.snarl ./prog 1 last
 child=$(ls last.snarl.*)
 "$tools/count" "$child" lock >locks
-[ "$(awk '{ n += $2 } END { print n }' locks)" = 1 ] || fail "the one that outlived: $(cat locks)"
+[ "$(awk '{ n += $2 } END { print n }' locks)" = 1 ] || fail "the child that outlives its parent: $(cat locks)"

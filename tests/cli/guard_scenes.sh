@@ -1,13 +1,15 @@
 #!/bin/sh
-# What a guard does, scene by scene, with rules made by hand: delays that help, delays that
-# cannot, its end in any case; fork, exec, kill -9; switched off while it runs. And what check says.
+# snarl guard with hand-made rules, one scene of scene.c at a time: delays that avoid the bad order,
+# delays that time out, fork, exec, kill -9, and switching it off during a run. Then snarl check
+# with such rules.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 
 source=$SNARL_ROOT/tests/cli/guard/scene.c
 line() { grep -n "@$1 " "$source" | cut -d: -f1; }
 
-# guarded WHAT ARGUMENT…: runs it; out, err, status and guard.log are left. PROTECT=… of it.
+# guarded RULES ARGUMENT…: runs ./scene; leaves json, out, status and guard.log. PROTECT is an
+# option.
 guarded() {
 	rules=$1
 	shift
@@ -16,15 +18,16 @@ guarded() {
 		status=$?
 }
 
-# says TEXT: it is in the output of the program
+# says TEXT: the program printed this line
 says() { grep -qxF "$1" out || { cat out json; fail "no '$1'"; }; }
-# counted MEMBER NUMBER: of all delays
+# counted MEMBER NUMBER: the sum of this member over all delays
 counted() {
 	got=$(grep -o "\"$1\":[0-9]*" json | awk -F: '{ n += $2 } END { print n + 0 }')
 	[ "$got" = "$2" ] || { cat json; fail "$1 is $got, not $2"; }
 }
 
-# delayed RULES SCENE TEXT: nothing is lost; again, until the other one came in time to be delayed, as the log says.
+# delayed RULES SCENE TEXT: no update is lost; repeats until an access came in time to be delayed,
+# as the log shows
 delayed() {
 	tries=0
 	while :; do
@@ -59,7 +62,7 @@ X
 			"$(line $before)" "$(line other)" $flags "$(line other)" $flags | "$tools/rules" $name.rules trace.snarl
 	done
 
-	# Alone, the other one's ten are lost; guarded, they are added before or after.
+	# Without guard the other thread's 10 are lost; with it they are added before or after.
 	./scene patient >alone
 	echo 'patient: x 1 seen 0' >want
 	same "$cc: alone" want alone
@@ -68,19 +71,19 @@ X
 	says 'between: x 11 seen 0'
 	counted timed_out 0
 
-	# It waits for ever for what is delayed: after a second that goes on.
+	# The transaction waits for the delayed thread: the delay times out after one second.
 	guarded tx patient
 	[ $status = 0 ] || fail "$cc: patient: $status"
 	says 'patient: x 1 seen 0'
 	counted timed_out 1
 
-	# The transaction needs our lock: nothing to wait for, and at once.
+	# The transaction needs a lock that the other thread holds: guard does not delay it.
 	guarded tx locked
 	[ $status = 0 ] || fail "$cc: locked: $status"
 	says 'locked: x 1 seen 0'
 	counted timed_out 0
 
-	# Too early: it waits for the one who writes.
+	# The early reader is delayed until the writer came.
 	guarded pset early
 	says 'early: x 10 seen 10'
 	counted resolved 1
@@ -88,21 +91,21 @@ X
 	says 'order: x 10 seen 10'
 	counted count 0
 
-	# The same where a lock is taken, also if transactions alone are kept.
+	# A lock operation is delayed like an access, also if only transactions are protected.
 	for PROTECT in pset tx both; do
 		guarded late lock_early
 		says 'lock_early: x 10 seen 10'
 	done
 	PROTECT=
 
-	# A read that is followed by a write, and a lock that is taken again: not in between.
+	# Nothing comes between a read and the write after it, or between two critical sections.
 	./scene turns_patient >alone
 	echo 'turns_patient: x 1 seen 0' >want
 	same "$cc: turns alone" want alone
 	delayed reads between "scene.c:$(line other) (add_ten) right after .*scene.c:$(line read) (add_one)"
 	delayed turns turns "scene.c:$(line third) (writer) right after .*scene.c:$(line first) (add_one_locked)"
 
-	# It is put off until the lock is given back; or for a second, if that never comes.
+	# A cancellation is delayed until the lock is free, or one second at most.
 	./scene cancel >alone
 	echo 'cancel: x 10 seen 1' >want
 	same "$cc: cancel alone" want alone
@@ -113,7 +116,7 @@ X
 	says 'cancel_patient: x 10 seen 1'
 	counted timed_out 1
 
-	# Children and other images are guarded, too; the log outlives a kill.
+	# Forked children and exec'd images are guarded; the log survives kill -9.
 	guarded tx fork between
 	[ "$(grep -cxF 'between: x 11 seen 0' out)" = 2 ] || { cat out; fail "$cc: fork"; }
 	guarded tx between exec between
@@ -124,7 +127,7 @@ X
 	grep -q "^tx .*scene.c:$(line other) (add_ten) within the transaction at .*scene.c:$(line read) " guard.log ||
 		{ cat guard.log; fail "$cc: log"; }
 
-	# Switched off, nothing is delayed.
+	# After snarl guard --off nothing is delayed.
 	mkfifo go
 	snarl guard --rules tx.rules --json --out . -- ./scene pid patient <go >json 2>out &
 	pid=$!
@@ -138,7 +141,8 @@ X
 	counted count 0
 	rm go
 
-	# And check: one writes between a read and a write. By hand nothing was said of what can be broken.
+	# snarl check reports a write between a read and a write. These rules do not say what is
+	# breakable, so --all.
 	status=0
 	snarl check --rules check.rules -- ./scene patient >out 2>err || status=$?
 	[ $status = 0 ] && grep -q 'nothing to watch' err || { cat err; fail "$cc: check of nothing: $status"; }
@@ -153,12 +157,13 @@ violation RWW of x (scene.c:$(grep -n '^static long x' "$source" | cut -d: -f1))
   then    writes  scene.c:$(line write) (add_one), over 10
 X
 	same "$cc: check" want got
-	# Not every place with an invariant that is seen is judged: others may have to be seen for that.
+	# A site may be watched (flag W) only because others need it: its invariant is judged only if it is
+	# breakable (flag B).
 	snarl check --rules seen.rules -q -- ./scene patient >out || { cat out; fail "$cc: seen is judged"; }
 	snarl check --rules judged.rules -q -- ./scene patient >out && fail "$cc: not judged"
 	sed -n '/^violation/,$p' out | sed 's|[^ (]*/scene|scene|g' >got
 	same "$cc: judged" want got
-	# Of an access that never came before, nothing is known.
+	# A predecessor that was never seen is not judged.
 	snarl check --rules strange.rules -q -- ./scene patient >out || { cat out; fail "$cc: strange is judged"; }
 	status=0
 	snarl check --rules check.rules --all -q -- ./scene order >out || status=$?

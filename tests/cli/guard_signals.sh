@@ -1,5 +1,5 @@
 #!/bin/sh
-# Signals, and jumps out of their handlers, under guard and check: nothing is lost, nobody
+# Signal handlers, and jumps out of them, during guard and check: no update is lost and no thread
 # hangs.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"

@@ -1,13 +1,13 @@
-# Correct programs that fool tools: snarl hunt reports no bug in them, whatever the seed,
-# and races that do no harm stay candidates. Each can be broken by -DBROKEN, and is then
-# found, so that the silence means something.
+# Correct programs that mislead race detectors (tests/correct): snarl hunt reports no bug in them
+# for any seed, and harmless races stay candidates. With -DBROKEN a bug is found, so the silence
+# means something.
 #
-# First line of a program: /* races */ it has races on purpose; others have none, by the
-# analysis of any run. /* options: … */ for snarl hunt.
+# First line of a program: /* races */ if it has races on purpose; otherwise snarl analyze must find
+# none. /* options: … */ are options for snarl hunt.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# hunt STATUS PROGRAM OPTIONS…: the exit status has to be this
+# hunt STATUS PROGRAM OPTIONS…: the exit status has to be STATUS
 hunt() {
 	hunt_want=$1 hunt_program=$2
 	shift 2
@@ -27,7 +27,7 @@ expect() {
 	END
 }
 
-# no_races PROGRAM: by happens-before alone, in a run as it comes
+# no_races PROGRAM: an uncontrolled run has no race by happens-before
 no_races() {
 	record "$1.snarl" "./$1"
 	snarl analyze -a race "$1.snarl" >races
@@ -35,7 +35,7 @@ no_races() {
 }
 
 no_bug="r['runs'] == 500 and not b and r['failed_runs'] == 0 and r['cut_runs'] == 0 and c['proved'] == 0"
-# Each program with one compiler and seed; with LONG, with all of them.
+# One compiler and seed per program by turns; with LONG all of them.
 for cc in $(compilers); do
 	case $cc in gcc) seeds='1 2' ;; *) seeds=3 ;; esac
 	for source in "$SNARL_ROOT"/tests/correct/*.c "$SNARL_ROOT"/tests/correct/*.cc; do
@@ -52,7 +52,7 @@ while read -r cc source seed; do
 	wrap "$cc" "$source" "$name" -g -O1 -Wall -Wextra -Werror -pthread
 	hunt 0 "$name" --seed $seed $options
 	expect "$name" "$no_bug$also"
-	[ -z "${LONG:-}" ] || [ "$seed" != 2 ] || continue	# the rest was done with seed 1
+	[ -z "${LONG:-}" ] || [ "$seed" != 2 ] || continue	# seed 1 has done the rest
 	[ -n "$also" ] || no_races "$name"
 	wrap "$cc" "$source" broken -g -O1 -pthread -DBROKEN
 	hunt 1 broken $options

@@ -1,5 +1,5 @@
-# What hunt tells of C++ programs: the cause is in their own files, not where the library's
-# threads and locks meet, if that makes runs fail as well; a use after free has a goal.
+# The cause of a C++ bug names the program's own files, not the standard library's threads and
+# locks, if the program's own order makes runs fail; a use after free has a goal.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 

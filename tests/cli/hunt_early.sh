@@ -1,28 +1,29 @@
-# A program that fails in the first run, before anything is known of it: the cause is found
-# all the same, by a run that knows which memory is shared and by others that pass.
+# A program that fails in its very first run, before any trace exists: the cause is still found,
+# from a recorded replay and from later runs that pass.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# hunt NAME SEED
+# hunt NAME SEED: hunts ./NAME, stderr goes to the file said
 hunt() {
 	rm -rf out
 	status=0
-	snarl hunt --seed "$2" --out out -- "./$1" >/dev/null 2>told </dev/null || status=$?
-	[ $status = 1 ] || { cat told; fail "$1: exit $status"; }
+	snarl hunt --seed "$2" --out out -- "./$1" >/dev/null 2>said </dev/null || status=$?
+	[ $status = 1 ] || { cat said; fail "$1: exit $status"; }
 }
 
 # expect NAME EXPRESSION: about the bug b
 expect() {
-	python3 - "$2" <<-'END' || { cat told out/bugs/B001/report.txt; fail "$1: $2"; }
+	python3 - "$2" <<-'END' || { cat said out/bugs/B001/report.txt; fail "$1: $2"; }
 		import json, sys
 		b = json.load(open("out/bugs/B001/bug.json"))
 		sys.exit(not eval(sys.argv[1]))
 	END
 }
 
-tells() { grep -q -- "$1" told || { cat told; fail "not told: $1"; }; }
+tells() { grep -q -- "$1" said || { cat said; fail "not printed: $1"; }; }
 
-# The thread that posts looks too early: nothing is posted. The access and the wait are in one line.
+# The posting thread reads `wanted` too early and posts nothing. The access and the wait are in one
+# line.
 cat >post.c <<'END'
 #include <pthread.h>
 #include <semaphore.h>
@@ -72,7 +73,7 @@ for seed in 1 2 4; do
 	tells '2 writes 1 to wanted '
 done
 
-# Fails unless the thread that was started comes first, which few runs have.
+# Fails unless the new thread runs first, which few runs do.
 cat >first.c <<'END'
 #include <pthread.h>
 

@@ -1,9 +1,10 @@
-# snarl hunt finds the bugs of some examples with default options, names class, pattern
-# and variable, and what it saves replays. Their repaired twins have none.
+# snarl hunt with default options finds the bugs of some examples, names class, pattern and
+# variable, and what it saves replays; it finds none in the repaired twins. Also: goals, spin locks,
+# spurious wake-ups, budgets, Ctrl-C, and that -j and the way of running do not change the result.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# hunt STATUS PROGRAM OPTIONS…: into out-PROGRAM; the exit status has to be this
+# hunt STATUS PROGRAM OPTIONS…: results go to out-PROGRAM; the exit status has to be STATUS
 hunt() {
 	hunt_want=$1 hunt_program=$2
 	shift 2
@@ -13,7 +14,7 @@ hunt() {
 	[ $status = "$hunt_want" ] || { cat hunt.err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
 }
 
-# expect PROGRAM EXPRESSION: about the results r and their first bug b
+# expect PROGRAM EXPRESSION: about the results r, their first bug b and candidates c
 expect() {
 	python3 - "$@" <<-'EOF' || { cat "out-$1/results.json"; fail "$1: $2"; }
 		import json, sys
@@ -24,7 +25,7 @@ expect() {
 	EOF
 }
 
-# Those that are needed below, and a slice of the others.
+# These four are used below; of the others a slice.
 cat >programs <<'EOF'
 buffer atomicity length|text
 session order heap@session.c
@@ -40,7 +41,8 @@ apache_21285 atomicity count|cache
 mozilla_6 order main::io.pending
 EOF
 
-# CLASS: what has no lock at all is a race as well as broken atomicity. VARIABLE: one of these.
+# CLASS: a conflict without any lock is a race as well as an atomicity violation. VARIABLE: one of
+# these.
 while read -r program class variable; do
 	example "$program"
 	example "${program}_fixed"
@@ -62,11 +64,12 @@ while read -r program class variable; do
 	expect "${program}_fixed" "c['predicted'] >= c['pruned'] + c['tried']"
 done <programs
 
-# mysql_169, apache_21285 and mozilla_6 are predicted as a use before the first write, too, of another variable, which is a part of
-# it: runs have that order and pass. What is told lets none pass.
+# mysql_169, apache_21285 and mozilla_6 also have a predicted use before initialisation of another
+# variable, as a part of the bug. Runs with that order pass, so the reported cause must be the order
+# that never passes.
 expect mysql_169 "{s['object'] for s in b['sites'][:4]} == {'rows', 'log_length'}"
 
-# What was predicted is in the schedule, too, and makes the program fail by itself.
+# The predicted order is in the schedule as a goal, which makes the program fail without the turns.
 expect buffer "b['cause'] == 'predicted' and b['strategy'] == 'goal' and c['proved'] == 1"
 awk '/^(exact|events)$/ { skip = 1 } /^goal$/ { skip = 0 } !skip' out-buffer/bugs/B001/schedule.txt >goal.txt
 grep -q ' after ' goal.txt || fail "no goals"
@@ -74,7 +77,7 @@ status=0
 snarl replay --quiet goal.txt </dev/null || status=$?
 [ $status = 1 ] || fail "goals alone: exit $status"
 
-# Locks that the program makes itself are locks: two in opposite orders are a circle.
+# Spin locks made of atomics count as locks: taken in opposite orders they are a lock cycle.
 cat >spins.c <<'EOF'
 #include <pthread.h>
 #include <stdatomic.h>
@@ -121,7 +124,8 @@ hunt 1 spins
 expect spins "b['failure'] == 'hang' and b['class'] == 'deadlock' and b['pattern'] == 'lock-cycle'"
 expect spins "b['cause'] == 'predicted' and b['variable'] in ('left', 'right') and b['replays'] == [20, 20]"
 
-# A wait that returns for no reason: only runs for that candidate have such, and the schedule says so.
+# A spurious wake-up happens only in runs for the candidate no-recheck, and the schedule has its
+# flag.
 cat >early.c <<'EOF'
 #include <assert.h>
 #include <pthread.h>
@@ -163,7 +167,7 @@ snarl-cc -g -O1 -pthread -DLOOK=while early.c -o late
 hunt 0 late --runs 500
 expect late "not r['bugs'] and r['failed_runs'] == 0"
 
-# The same whatever -j is, and with both ways to run it.
+# The result is the same for any -j, and with and without fork server and for either back end.
 for jobs in 1 2 5; do
 	hunt 1 mysql_791 -j $jobs --seed 3
 	cp out-mysql_791/bugs/B001/schedule.txt j$jobs
@@ -178,7 +182,7 @@ expect buffer "b['cause'] == 'predicted'"
 hunt 1 buffer --backend kernel
 expect buffer "b['cause'] == 'predicted'"
 
-# All of the budget is used, not more, however small; --json is results.json.
+# The number of runs is exactly the budget, however small; --json prints results.json.
 example bank_fixed
 for runs in 1 3 5 8 9 40; do
 	hunt 0 bank_fixed --runs $runs --json --quiet
@@ -199,15 +203,15 @@ kill -INT $pid
 status=0
 wait $pid || status=$?
 [ $status = 0 ] || { cat err; fail "Ctrl-C: exit $status"; }
-grep -q interrupted err || { cat err; fail "Ctrl-C: not told"; }
+grep -q interrupted err || { cat err; fail "Ctrl-C: the summary does not say interrupted"; }
 [ -s out-int/results.json ] || fail "Ctrl-C: no results"
 
-# What cannot be hunted.
+# A program that was not built by snarl-cc.
 status=0
 snarl hunt -- true >hunt.out 2>hunt.err </dev/null || status=$?
 [ $status = 3 ] && grep -q '^snarl hunt: .*snarl-cc' hunt.err || { cat hunt.err; fail "true: exit $status"; }
 
-# Results are not lost because a folder above theirs is missing.
+# Missing parents of the output folder are created.
 for program in bank bank_fixed; do
 	example $program
 	status=0

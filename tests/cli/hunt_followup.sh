@@ -1,10 +1,10 @@
-# What comes after a failure was found: as few switches as it takes, all orders of events
-# that fail, failures sorted by their causes, and a report that says what locks have to do
-# with it. The numbers are worked out by hand.
+# What hunt and test do after a failure: minimise the switches, list all orders of events that fail,
+# group failures by cause, and explain the role of locks in the report. The expected numbers are
+# worked out by hand.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# find COMMAND PROGRAM OPTIONS…: snarl test or hunt into out-PROGRAM; a bug has to be found
+# find_bug COMMAND PROGRAM OPTIONS…: snarl test or hunt into out-PROGRAM; it has to find a bug
 find_bug() {
 	find_command=$1 find_program=$2
 	shift 2
@@ -32,8 +32,8 @@ replays() {
 	[ $status = 1 ] || fail "replay $*: exit $status"
 }
 
-# Main blocks in a join; then one thread has to be left in the middle. A lost update: main,
-# one, other, one, main. The reader between two writes, and the deadlock, need nobody to come
+# Fewest switches: main blocks in a join, then one thread is preempted. A lost update needs the
+# turns main, one, other, one, main. The reader between two writes, and the deadlock, need no switch
 # back.
 example bank buffer inversion
 for expected in 'bank 4 1' 'buffer 2 1' 'inversion 2 1'; do
@@ -52,11 +52,11 @@ while read -r program switches preemptions command options; do
 	replays out-$program/bugs/B001
 done <list
 
-# As it was found, if so wanted.
+# --no-minimise saves the schedule as found.
 find_bug test bank --no-minimise --strategy roundrobin --seed 3
 expect bank "b['minimised'] is None and 'switches' not in b"
 
-# The same whatever -j is, and with all ways to run it.
+# The schedule is the same for any -j, either back end, and without fork server.
 find_bug hunt buffer -j 1
 cp out-buffer/bugs/B001/schedule.txt first
 for option in '-j 3' '--backend kernel' '--no-fork-server'; do
@@ -65,7 +65,7 @@ for option in '-j 3' '--backend kernel' '--no-fork-server'; do
 	same "$option" first out-buffer/bugs/B001/schedule.txt
 done
 
-# An update may be lost by either of the two; reads of the other at any time do no harm.
+# Either thread's update may be lost, which makes two failing orders; other orders pass.
 cat >two.c <<'C'
 #include <assert.h>
 #include <pthread.h>
@@ -128,12 +128,12 @@ for n in 01 02; do
 done
 same "the first is the bug's own" out-two/bugs/B001/schedule.txt out-two/bugs/B001/interleavings/01.txt
 
-# In bank.c both run the same lines: one order.
+# In bank.c both threads run the same lines, so there is one order.
 example bank
 find_bug hunt bank
 expect bank "[p for p, e in orders(b)] == ['RWW'] and [l for t, o, l in orders(b)[0][1]] == [22, 30, 30]"
 
-# A long run with many switches: few are left, and the cause is still found.
+# A long run with many switches is reduced to few, and the cause is found.
 sed 's/#define DEPOSITS 3/#define DEPOSITS 1000/' "$SNARL_ROOT/examples/bank.c" >long.c
 snarl-cc -g -O1 -pthread long.c -o long
 find_bug hunt long
@@ -141,8 +141,8 @@ expect long "b['switches'] <= 6 and b['minimised']['from'] > 2 * b['switches'] a
 find_bug test long
 expect long "b['switches'] <= 6 and b['minimised']['from'] > 100 and b['minimised']['runs'] <= 400"
 
-# What happened, the threads beside each other with values, and what locks have to do with it: by
-# the hunt in brief, the same in report.txt.
+# The explanation with threads, values and locks is the same in the hunt's output and in
+# report.txt.
 if grep -q 'thread 0.1 releases' two.err; then
 	read=12 write=15 one=0.1 two=0.2 new=110 lost=90
 else
@@ -159,12 +159,12 @@ for file in two.err out-two/bugs/B001/report.txt; do
 done
 for pair in "1 reads 100 from balance *two.c:$read" "2 writes $lost to balance *two.c:$([ $read = 12 ] && echo 28 || echo 15)" \
 	"3 writes $new to balance *two.c:$write" '(likely )?cause: Lost update on balance \(atomicity/RWW\)'; do
-	grep -Eq "$pair$" two.err || { cat two.err; fail "not told: $pair"; }
+	grep -Eq "$pair$" two.err || { cat two.err; fail "no line: $pair"; }
 done
 grep -q '^  replay it: snarl replay out-two/bugs/B001$' out-two/bugs/B001/report.txt || fail "no command to replay it"
-grep -q '^  Other orders that fail' out-two/bugs/B001/report.txt || fail "the other order is not told"
+grep -q '^  Other orders that fail' out-two/bugs/B001/report.txt || fail "the other order is not in the report"
 
-# One cause that shows in two ways is one bug.
+# One cause with two symptoms is one bug.
 cat >symptoms.c <<'C'
 #include <pthread.h>
 #include <stdlib.h>
@@ -206,9 +206,9 @@ expect symptoms "b['failures'][0]['schedule'] == 'bugs/B001/schedule.txt'"
 expect symptoms "b['failures'][1]['schedule'] == 'bugs/B001/failures/02.txt' and b['failures'][1]['replays'] == [20, 20]"
 replays out-symptoms/bugs/B001
 replays out-symptoms/bugs/B001/failures/02.txt
-grep -q 'Other failures with this cause' out-symptoms/bugs/B001/report.txt || fail "symptoms: not told"
+grep -q 'Other failures with this cause' out-symptoms/bugs/B001/report.txt || fail "symptoms: the report does not name the second symptom"
 
-# Two causes that look the same are two bugs.
+# Two causes with the same symptom are two bugs.
 cat >causes.c <<'C'
 #include <assert.h>
 #include <pthread.h>
@@ -240,7 +240,7 @@ expect causes "sorted(x['variable'] for x in r['bugs']) == ['left', 'right']"
 expect causes "len({x['text'] for x in r['bugs']}) == 1"
 expect causes "all(len(x['failures']) == 1 for x in r['bugs'])"
 
-# The other orders have the bug's stdin.
+# Replays of the other orders get the stdin that is saved with the bug.
 cat >input.c <<'C'
 #include <pthread.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-# snarl hunt --input-dir: every file is an input, as stdin or in the place of @@; what one
-# of them shows is found, and replays with it.
+# snarl hunt --input-dir runs every file of a folder as stdin or in place of @@. A bug that one of
+# them shows is found and replays with that input.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# Only a file that begins with 'b' makes both threads add.
+# Both threads add only if the input begins with 'b'.
 cat >reader.c <<'X'
 #include <pthread.h>
 #include <stdio.h>
@@ -57,17 +57,17 @@ for argument in '' @@; do
 	@@) grep -q "^argument .*/in/2$" out/bugs/B001/schedule.txt || fail "@@: not in the schedule" ;;
 	*) grep -q '^stdin ' out/bugs/B001/schedule.txt && cmp -s in/2 out/bugs/B001/stdin || fail "stdin: not saved" ;;
 	esac
-	# The arguments of the results are those that were given.
+	# The results have the arguments as given, with @@.
 	python3 -c 'import json, sys; sys.exit(json.load(open("out/results.json"))["arguments"][1:] != sys.argv[1:])' \
 		$argument || fail "'$argument': arguments"
 done
 
-# Without that file there is nothing; all inputs were run.
+# Without the file that shows the bug, all inputs pass.
 rm in/2
 rm -rf out
 snarl hunt --quiet --runs 100 --out out --input-dir in -- ./reader @@ </dev/null || fail "no bug: exit $?"
 
-# -j does not matter.
+# The result is the same for any -j.
 printf beta >in/2
 for jobs in 1 3; do
 	rm -rf out

@@ -1,5 +1,5 @@
-# However snarl ends, no run of the program is left behind; and if it is asked to end, twice at
-# once as timeout(1) does, results are kept.
+# When snarl hunt ends by any signal, even kill -9, no run of the program is left behind. INT, TERM
+# and HUP, also two at once as timeout(1) sends them, keep the results.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
@@ -34,17 +34,18 @@ int main(void)
 END
 snarl-cc -g -O1 -pthread spins.c -o spins
 
-# begin OPTIONS…: a hunt, in a run of which the program is
+# begin OPTIONS…: starts a hunt and returns once its program runs; stderr goes to the file said
 begin() {
 	rm -rf began out
-	snarl hunt --timeout 1h --out out "$@" -- ./spins >/dev/null 2>told </dev/null &
+	snarl hunt --timeout 1h --out out "$@" -- ./spins >/dev/null 2>said </dev/null &
 	hunter=$!
 	until [ -s began ]; do
-		kill -0 $hunter 2>/dev/null || { cat told; fail "the hunt has ended"; }
+		kill -0 $hunter 2>/dev/null || { cat said; fail "the hunt has ended"; }
 		sleep 0.05
 	done
 }
 
+# gone TEXT: waits until the program has ended
 gone() {
 	tries=0
 	while kill -0 "$(cat began)" 2>/dev/null; do
@@ -67,8 +68,8 @@ for signal in INT TERM HUP; do
 	kill -$signal $hunter
 	status=0
 	wait $hunter || status=$?
-	[ $status = 0 ] || { cat told; fail "$signal: exit $status"; }
-	grep -q ', interrupted$' told || { cat told; fail "$signal: not told"; }
+	[ $status = 0 ] || { cat said; fail "$signal: exit $status"; }
+	grep -q ', interrupted$' said || { cat said; fail "$signal: the summary does not say interrupted"; }
 	python3 -c 'import json; assert json.load(open("out/results.json"))["bugs"] == []' || fail "$signal: no results"
 	gone "$signal"
 done

@@ -1,9 +1,9 @@
-# What snarl hunt finds does not depend on -j, on snapshots, or on whether a fork server
-# can be had: the same figures, the same bugs, the same schedules.
+# The results of snarl hunt do not depend on -j, on snapshots, or on the fork server: the same
+# figures, bugs and schedules.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# results FOLDER: all but how long it took, and where it is
+# results FOLDER: prints results.json without the duration, and all schedules
 results() {
 	python3 - "$1" <<-'EOF2'
 		import json, sys
@@ -22,7 +22,8 @@ hunt() {
 	results out >"$name"
 }
 
-# Steps enough before the part that matters to make it once; it also prints before.
+# 4000 steps before the interesting part, so that snapshots pay off; it also prints before that
+# part.
 cat >long.c <<'X'
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,7 +95,8 @@ for program in long $(printf '%s\n' mysql_791 pfscan joblist_fixed | slice 2); d
 	same "$program: without fork server" first exec
 done
 
-# What was printed before a snapshot is part of a run's output; one that has a file open has none.
+# Output printed before a snapshot belongs to each run. A process with an open file gets no
+# snapshots.
 hunt first -j 2 --snapshots 0 --check 'grep -q warm' --expect-exit any -- ./long
 hunt snapshots -j 2 --snapshots 1 --check 'grep -q warm' --expect-exit any -- ./long
 same "output" first snapshots

@@ -1,9 +1,10 @@
-# The stages of snarl hunt: candidates that do not overlap share a run, runs of the search
-# that show something new are watched, and it ends when nothing is new any more.
+# The stages of snarl hunt: candidates that do not overlap are tried in one run, search runs that
+# show something new are recorded and analysed, and the hunt ends when runs show nothing new
+# (--saturation).
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# hunt STATUS PROGRAM OPTIONS…
+# hunt STATUS PROGRAM OPTIONS…: the exit status has to be STATUS
 hunt() {
 	hunt_want=$1 hunt_program=$2
 	shift 2
@@ -13,7 +14,8 @@ hunt() {
 	[ $status = "$hunt_want" ] || { cat err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
 }
 
-# expect EXPRESSION: about the results r, the first bug b, the candidates c and their list
+# expect EXPRESSION: about the results r, the first bug b and the candidates c (c['list'] has each
+# of them)
 expect() {
 	python3 - "$@" <<-'EOF2' || { cat out/results.json; fail "$1"; }
 		import json, sys
@@ -24,7 +26,8 @@ expect() {
 	EOF2
 }
 
-# Three pairs of threads one after the other, each with a broken counter; the harm may be in any.
+# Three pairs of threads, one pair after the other, each with a racy counter. HARM is the counter
+# that makes runs fail.
 cat >phases.c <<'X'
 #include <assert.h>
 #include <pthread.h>
@@ -68,12 +71,13 @@ for variable in first second third; do
 	expect "b['variable'] == '$variable' and b['cause'] == 'predicted' and b['runs_to_first'] <= 12"
 	expect "c['grouped'] >= 3 and c['proved'] == 1"
 done
-# All of the group that fails are tried alone, if all is to be known.
+# With --keep-going, every candidate of the failing group is tried alone.
 hunt 1 second --keep-going --runs 100
 expect "c['tried'] == c['proved'] + c['harmless'] and c['proved'] >= 1"
 expect "all(l['outcome'] == ('proved' if l['variable'] == 'second' else 'harmless') for l in c['list'] if l['pattern'] == 'RWW')"
 
-# A place that runs without many switches do not come to; what it does with the other thread is predicted all the same.
+# enter() runs only with an unusual schedule. Once a search run reaches it, its accesses are
+# predicted, too.
 cat >rare.c <<'X'
 #include <pthread.h>
 
@@ -118,10 +122,11 @@ expect "not any(e['function'] == 'enter' for l in c['list'] for e in l['events']
 hunt 0 rare --runs 400
 expect "any(e['function'] == 'enter' and l['exposed'] for l in c['list'] for e in l['events'])"
 
-# It ends by itself when nothing new comes; not without being asked to, nor later than that.
+# Without --saturation the whole budget is used; with it the hunt ends early, after the same run for
+# any -j.
 grep -q 'nothing new' err && fail "ended early"
 hunt 0 rare --runs 5000 --saturation 60
-grep -q '60 runs in a row showed nothing new: ended early' err || { cat err; fail "not told"; }
+grep -q '60 runs in a row showed nothing new: ended early' err || { cat err; fail "the summary does not say why the hunt ended"; }
 expect "r['runs'] < 5000"
 cp out/results.json first
 hunt 0 rare --runs 5000 --saturation 60 -j 5 --quiet

@@ -1,6 +1,6 @@
-# The fast path inlined into the assembly, or plain calls: the same events, on all
-# test programs and kernels. Without loops (loops_same): they fill the
-# ring otherwise, and by that it may keep other events of private memory.
+# Inlined hooks and called hooks record the same events, on all test programs and kernels. Without
+# loop records (see loops_same): they fill the ring differently, so the filter may keep other
+# private events.
 . "$SNARL_ROOT/tests/lib.sh"
 
 inline_of() {
@@ -26,7 +26,7 @@ while read -r cc name source arguments; do
 	RECORD_OPTIONS=$(head_of "${source%.*}.expect" options)
 	status=0
 	agree calls_of inline_of || status=$?
-	# Some test programs wait in loops. That is no excuse for a kernel.
+	# Test programs may wait in loops, so their events vary. Kernels must not.
 	if [ $status = 2 ] && [ -z "$extra" ]; then
 		unstable="$unstable $name"
 	elif [ $status != 0 ]; then

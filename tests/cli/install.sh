@@ -1,5 +1,5 @@
-# make install into an empty DESTDIR, its name with a space: all of it is there, and it works
-# from there, with nothing of the build folder in the way.
+# make install into an empty DESTDIR whose name has a space: exactly the expected files, and the
+# installed tools work without the build folder.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need make pkg-config
@@ -7,7 +7,7 @@ need make pkg-config
 make -s -C "$SNARL_ROOT" install-built DESTDIR="$PWD/a root" PREFIX=/opt/snarl >log 2>&1 || { cat log; fail "make install"; }
 here="$PWD/a root/opt/snarl"
 (cd "$here" && find . ! -type d | sed 's|^\./||' | LC_ALL=C sort) >files
-# What is made for each command or page is not listed one by one.
+# Leave out man pages and documents, of which there is one per command or page.
 grep -v -E '^share/(man/man1/snarl-[a-z+-]*\.1|doc/snarl/[a-z-]*\.md|doc/snarl/(examples|images|internals|measurements)/.*)$' files >got
 cat >wanted <<'F'
 bin/snarl
@@ -62,7 +62,8 @@ done
 snarl-cc -static -O1 -pthread "$here/share/doc/snarl/examples/bank_fixed.c" -o fixed
 snarl test --quiet --runs 20 -- ./fixed </dev/null || fail "test: exit $?"
 
-# The header alone, for a build without snarl. A path with a space would need an eval.
+# pkg-config finds the header for a build without snarl-cc. Through a link: a path with a space
+# needs an eval.
 ln -s "a root" root
 PKG_CONFIG_PATH=$PWD/root/opt/snarl/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
 export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR

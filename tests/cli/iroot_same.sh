@@ -1,5 +1,5 @@
-# What a program under control says of its iRoots while it runs is what the trace of that run
-# says (tests/tools/iroots.c); numbers are exposed/predicted of each idiom.
+# The iRoots that a controlled program counts during a run are those of the recorded trace of that
+# run (tests/tools/iroots.c prints exposed/predicted for each idiom).
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 
@@ -8,5 +8,5 @@ for program in examples/bank examples/buffer examples/pbzip2_fixed examples/mysq
 	snarl-cc -g -O1 -pthread "$SNARL_ROOT/$program.c" -o program
 	"$tools/iroots" run.snarl 4 ./program >out 2>err </dev/null || { cat out err; fail "$program"; }
 	[ "$(grep -c 'lost 0$' out)" = 4 ] || { cat out; fail "$program: something was lost"; }
-	! grep -q '^ 0/0' out || { cat out; fail "$program: nothing was found"; }
+	! grep -q '^ 0/0' out || { cat out; fail "$program: an idiom has no iRoots"; }
 done

@@ -1,5 +1,6 @@
-# snarl learn and snarl check: a bug is told from passing runs, its repair is not; what was learnt
-# survives a rebuild, merging and traces that are not ours.
+# snarl learn and snarl check: check finds a bug with rules learnt from passing runs, and nothing in
+# the repaired program. The database survives a rebuild, merging, Ctrl-C, and traces written by
+# hand.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
@@ -9,7 +10,8 @@ jq -e '.version == 1 and .runs == 40 and .passed > 20 and .passed < 40 and .plac
 	.transactions == 1 and .members == 2 and .settled == false' learnt.json >/dev/null || { cat learnt.json; fail "JSON"; }
 grep -q 'rules.bin: 4 places, . with an invariant, [0-9] to check, 2 open, 1 transaction of 2 places' err || { cat err; fail "summary"; }
 
-# The write may follow what it never did; the pair of read and write is a transaction of teller().
+# The write may follow a write that it never followed; the read and the write are a transaction of
+# teller().
 snarl learn --dump >dump
 for line in '  bank.c:30 write in balance_set: .* runs, invariant, open, checked, in a transaction' \
 	'    may follow bank.c:22 read in balance_get' '    follows bank.c:30 write in balance_set' \
@@ -17,7 +19,7 @@ for line in '  bank.c:30 write in balance_set: .* runs, invariant, open, checked
 	grep -q "^$line" dump || { cat dump; fail "no line $line"; }
 done
 
-# Whatever the number of runs that are looked through at a time.
+# The database is the same for any number of runs read at a time.
 for jobs in 1 3; do
 	snarl learn --schedules --runs 40 --stable 10 --seed 5 --quiet -j $jobs --out "jobs$jobs" -- ./bank >/dev/null </dev/null || fail "learn -j $jobs"
 	snarl learn --dump "jobs$jobs/learn.db" >"jobs$jobs/dump"
@@ -25,10 +27,10 @@ for jobs in 1 3; do
 	same "learn -j $jobs" jobs1/dump "jobs$jobs/dump"
 	[ "$(ls "jobs$jobs")" = "dump
 learn.db
-rules.bin" ] || { ls "jobs$jobs"; fail "something is left"; }
+rules.bin" ] || { ls "jobs$jobs"; fail "other files than expected"; }
 done
 
-# The lost update breaks the write's invariant: read, the other's write, write.
+# The lost update breaks the invariant of the write: read, write of the other thread, write.
 snarl hunt --quiet --out hunted -- ./bank >/dev/null 2>&1 </dev/null && fail "no bug found"
 trace=hunted/bugs/B001/trace.snarl
 code=0
@@ -47,18 +49,19 @@ snarl check --json --quiet --pset --trace $trace >found.json && fail "check --ps
 jq -e '.violations | any(.pattern == "RWW" and .rank == "broken" and .variable == "balance" and
 	([.sites[] | .op + " " + (.line | tostring)] == ["read 22", "write 30", "write 30"])) and
 	any(.pattern == "dependency" and .rank == "broken")' found.json >/dev/null || { cat found.json; fail "check --json"; }
-# The database did not learn from that.
+# check does not change the database.
 snarl learn --dump >again
 same "check changed the database" dump again
 
-# After a death: the run that passes, which hunt keeps beside the failing one, says the same.
+# --postmortem compares with the passing run that hunt saved, without a database, and finds the
+# same.
 snarl check --quiet --postmortem hunted/bugs/B001/passing.snarl -- $trace >found && fail "postmortem: exit 0"
 head -n 1 found | grep -q '^RWW on balance' || { cat found; fail "postmortem"; }
 snarl check --quiet --postmortem $trace -- $trace >found || { cat found; fail "a trace differs from itself"; }
 snarl check --quiet --postmortem hunted/bugs/B001/passing.snarl -- hunted/bugs/B001/passing.snarl >found ||
 	{ cat found; fail "a passing trace differs from itself"; }
 
-# Lines before the functions change nothing that is known of them.
+# Lines inserted before the functions: all places are recognised.
 mkdir moved
 { echo '/* moved */'; echo; cat "$SNARL_ROOT/examples/bank.c"; } >moved/bank.c
 snarl-cc -g -O1 -pthread moved/bank.c -o moved/bank
@@ -67,7 +70,7 @@ snarl learn --schedules --runs 10 --stable 0 --seed 7 --json --quiet -- moved/ba
 jq -e '.new.places == 0 and .places == 4 and .open == 2' moved.json >/dev/null || { cat moved.json; fail "rebuild"; }
 snarl learn --dump | grep -q '^  bank.c:32 write in balance_set: ' || fail "lines are not brought up to date"
 
-# Parallel runs, to an end of their own; a database of those and of the others together.
+# Parallel runs end by themselves. Merging two databases adds their runs.
 snarl learn --out plain -- ./bank >out 2>err </dev/null || { cat err; fail "parallel"; }
 grep -q 'the last runs showed nothing new' err || { cat err; fail "no end"; }
 snarl learn --quiet --out both --merge snarl-out/learn.db plain/learn.db
@@ -76,12 +79,12 @@ runs=$(snarl learn --dump | sed -n '1s/.*: \([0-9]*\) runs/\1/p')
 more=$(snarl learn --dump plain/learn.db | sed -n '1s/.*: \([0-9]*\) runs/\1/p')
 [ "$(snarl learn --dump both/learn.db | head -n 1)" = "bank: $((runs + more)) runs" ] || fail "runs of both"
 
-# Only what passes teaches: with this check no run does.
+# Only passing runs are learnt from; with this check there is none.
 code=0
 snarl learn --runs 2 --check false --out none -- ./bank >out 2>err </dev/null || code=$?
 [ $code = 3 ] && grep -q 'none of 2 runs passed' err || { cat err; fail "no run passes: exit $code"; }
 
-# Ctrl-C ends it; what was learnt until then is kept.
+# Ctrl-C keeps what was learnt so far.
 snarl learn --runs 1000000 --stable 0 --out cut -- ./bank >out 2>err </dev/null &
 pid=$!
 until snarl learn --dump cut/learn.db 2>/dev/null | grep -q '^  3 parallel'; do
@@ -91,9 +94,10 @@ kill -INT $pid
 code=0
 wait $pid || code=$?
 [ $code = 0 ] && grep -q 'interrupted' err && [ -s cut/rules.bin ] || { cat err; fail "Ctrl-C: exit $code"; }
-[ "$(ls cut | tr '\n' ' ')" = 'learn.db rules.bin ' ] || { ls cut; fail "Ctrl-C leaves something"; }
+[ "$(ls cut | tr '\n' ' ')" = 'learn.db rules.bin ' ] || { ls cut; fail "Ctrl-C leaves other files"; }
 
-# Traces by hand; 4-byte variables in one cell are one, unless told otherwise.
+# Traces by hand: 4-byte variables in one granule of 8 bytes count as one, unless --granularity says
+# otherwise.
 cat >torn.txt <<'END'
 snarl-text 1
 0 create 0.1
@@ -113,7 +117,7 @@ snarl check --quiet --db hand.db --trace torn.txt >found && fail "by hand: exit 
 grep -q '^RWR on ' found || { cat found; fail "by hand"; }
 snarl learn --quiet --granularity 4 --db hand4.db --traces good.txt
 snarl check --quiet --granularity 4 --db hand4.db --trace torn.txt >found || { cat found; fail "granularity"; }
-# With a threshold, or once it was broken in a passing run, it is none.
+# An invariant that a passing run broke is no violation any more, except with --threshold.
 snarl learn --quiet --db hand.db --traces torn.txt
 snarl check --quiet --db hand.db --trace torn.txt >found || { cat found; fail "broken in passing runs"; }
 snarl check --quiet --threshold 1 --db hand.db --trace torn.txt >found && fail "threshold"
@@ -138,7 +142,7 @@ expect 2 'missing PROGRAM (or --trace, --postmortem)' snarl check
 expect 2 'missing traces' snarl check --postmortem $trace
 expect 3 'cannot open' snarl check --trace nowhere.snarl
 
-# A program whose controlled runs are too long is learnt from all the same.
+# If controlled runs are too long, learn goes on with parallel runs.
 snarl learn --out long --runs 6 --stable 0 --max-steps 5 --json -- ./bank >long.json 2>err </dev/null || { cat err; fail "too long"; }
 jq -e '.runs == 6 and .passed > 0' long.json >/dev/null || { cat long.json; fail "too long: JSON"; }
-grep -q '^snarl: the program cannot be controlled, further runs are parallel: the run took too many steps$' err || { cat err; fail "too long: not told"; }
+grep -q '^snarl: the program cannot be controlled, further runs are parallel: the run took too many steps$' err || { cat err; fail "too long: does not say that it goes on in parallel"; }

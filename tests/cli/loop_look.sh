@@ -1,4 +1,5 @@
-# What the ends of loops see of memory: the same as one granule after the other does.
+# The runtime's check of a whole loop's memory gives the same answer as checking one granule after
+# the other.
 . "$SNARL_ROOT/tests/lib.sh"
 
 for what in look look_apart; do

@@ -1,15 +1,16 @@
-# Loops that run without hooks and are told by one record: the same events as with hooks, in the
-# modes that allow it; hooks in all others.
+# A loop without hooks, recorded as one record, expands to the same events as with hooks, in the
+# modes that allow it; all other modes use the hooks. Covers undecided, cut and shared memory, the
+# text form, and kill -9.
 . "$SNARL_ROOT/tests/lib.sh"
 
 dir=$SNARL_ROOT/tests/cli/loops
 
-# plain TRACE: its events without their times
+# plain TRACE: prints its events without times
 plain() {
 	snarl dump --raw --no-symbols "$1" | sed -n 's/ t=[0-9]*//; /^[0-9~?]/p'
 }
 
-# records TRACE: how many raw ones
+# records TRACE: prints the number of raw records in its chunks
 records() {
 	snarl dump --chunks "$1" | awk '$2 == "events" { n += $5 } END { print n }'
 }
@@ -23,14 +24,15 @@ for cc in $(one_of $(compilers)); do
 		"$tools/shared" long.$kind.snarl >long.$kind.txt
 	done
 	same "$cc: other events" hooks.txt loops.txt
-	# With some thousand records and few private ones among them, these are kept.
+	# The long run has thousands of records; the few private ones among them are kept.
 	same "$cc: other accesses to shared memory" long.hooks.txt long.loops.txt
 	[ "$(records long.loops.snarl)" -lt $(($(records long.hooks.snarl) / 2)) ] || fail "$cc: no loops in the trace"
 	RECORD_OPTIONS=--no-filter record all.snarl ./shapes loops long
 	"$tools/shared" all.snarl >all.txt
 	same "$cc: other accesses without the filter" all.txt long.loops.txt
 
-	# Memory of which it is not known yet: kept where another thread came to it, in whatever life.
+	# Loops over undecided memory: kept if another thread came to it, also after the block was
+	# freed and reused.
 	for what in later lives; do
 		for kind in loops hooks; do
 			record $what.$kind.snarl ./shapes $kind $what
@@ -43,7 +45,9 @@ for cc in $(one_of $(compilers)); do
 		same "$cc, $what: other accesses than without the filter" shared.$what.all.txt shared.$what.loops.txt
 	done
 
-	# Cut when the window is full: 12 of 32 granules of 163, 100 and 1 then come to be shared; one of 4 of twice 800, and 400.
+	# Loops over memory whose history is cut when the window is full. Of the cut granules these
+	# become shared later. cut: in runs of 163, 100 and 1 granules the first 12 of every 32, that
+	# is 63 + 40 + 1. teeth: every fourth of 800 and of 800, and 400 more.
 	for what in cut:104 teeth:800; do
 		number=${what#*:} what=${what%:*}
 		for kind in hooks loops; do
@@ -52,28 +56,28 @@ for cc in $(one_of $(compilers)); do
 			sed -n '/^0\.2 /p' $what.$kind.all | sed '1,/ join /d' >$what.$kind.txt
 		done
 		grep -q "\"cut_locations\":$number," record.out || fail "$cc: not $number locations cut: $(cat record.out)"
-		[ -s $what.loops.txt ] || fail "$cc: nothing told of what is in part cut"
-		same "$cc, $what: other events of memory that is in part cut" $what.hooks.txt $what.loops.txt
+		[ -s $what.loops.txt ] || fail "$cc: no events of memory that is partly cut"
+		same "$cc, $what: other events of memory that is partly cut" $what.hooks.txt $what.loops.txt
 	done
 
-	# Text and back.
+	# The text form is read back as the same events.
 	snarl dump --raw --no-symbols loops.snarl >text
 	plain text >again.txt
 	same "$cc: the text" loops.txt again.txt
 
-	# Killed: the loop is in the ring.
+	# After kill -9 the loop's record is found in the ring.
 	$fixed snarl record --out killed.snarl -- ./shapes loops killed >out 2>err || :
 	[ "$(plain killed.snarl | grep -c '^0 .*:8 ')" -ge 400 ] || fail "$cc: the ring's loop is lost"
 	plain killed.snarl | grep '^0 .*:8 ' | tail -n 400 >killed.txt
 	[ "$(awk '{ print $2 }' killed.txt | uniq | head -n 4 | xargs)" = "read write read write" ] ||
 		fail "$cc: not the loop's events"
 
-	# Registers, whichever way it takes.
+	# The loop's end keeps all registers, whether recording is off or on.
 	./shapes loops registers >out || fail "$cc, off: $(cat out)"
 	record registers.snarl ./shapes loops registers || fail "$cc: $(cat record.out)"
 done
 
-# says WANTED COMMAND…: what the loops were at the end
+# says WANTED COMMAND…: ./shapes prints whether its loops ran as loop records or with hooks
 says() {
 	says_wanted=$1
 	shift

@@ -1,8 +1,9 @@
-# Loops whose end is written out: the same events and results as when __snarl_loop is asked and as with
-# hooks, whatever memory neighbouring loops are over, in many threads, and with signals at any instruction.
+# Loops whose end code is inlined give the same results and events as loops that call __snarl_loop,
+# and as loops with hooks: for every kind of memory, with several threads, and with a signal at any
+# instruction.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# accesses TRACE: those of the thread that has joined another one, from then on; not to its stack, which is private
+# accesses TRACE: prints those of thread 0.2 after its join, without accesses to its (private) stack
 accesses() {
 	snarl dump --raw --no-symbols "$1" | awk '
 		!/^0\.2 / { next }
@@ -10,7 +11,7 @@ accesses() {
 		/ join / { joined = 1 }'
 }
 
-# records TRACE: how many raw ones
+# records TRACE: prints the number of raw records in its chunks
 records() {
 	snarl dump --chunks "$1" | awk '$2 == "events" { n += $5 } END { print n }'
 }
@@ -20,8 +21,8 @@ ways='hooks ask plain'
 for cc in $(one_of $(compilers)); do
 	SNARL_CC=$cc snarl-cc -O2 -w -fno-tree-vectorize -pthread "$SNARL_ROOT/tests/cli/loops/ends.c" -o ends
 	objdump -d ends >code
-	[ "$(grep -c 'call.*<__snarl_loop_close>' code)" -ge 8 ] || fail "$cc: ends are not written out"
-	[ "$(grep -c 'call.*<__snarl_loop_look_apart>' code)" -ge 3 ] || fail "$cc: not if turns are apart"
+	[ "$(grep -c 'call.*<__snarl_loop_close>' code)" -ge 8 ] || fail "$cc: loop ends are not inlined"
+	[ "$(grep -c 'call.*<__snarl_loop_look_apart>' code)" -ge 3 ] || fail "$cc: loop ends are not inlined if iterations are apart"
 
 	for way in $ways; do
 		RECORD_OPTIONS='--window 64K' record $way.snarl ./ends $way mixed
@@ -42,11 +43,13 @@ for cc in $(one_of $(compilers)); do
 	for way in hooks ask; do
 		same "$cc: other events with threads" $way.txt plain.txt
 	done
-	# Rounds of the same loop are one nest, with what comes before it in each.
+	# Repeated rounds of one loop become one nest record, with what precedes the loop in each
+	# round.
 	echo "$cc: $(records ask.snarl) records, of nests $(records plain.snarl)"
 	[ "$(records plain.snarl)" -lt $(($(records ask.snarl) * 9 / 10)) ] || fail "$cc: no nests"
 
-	# The handler's own memory is the only block; what it does is told whole: 3 times 20 turns, 4 accesses each.
+	# The only heap block is the handler's, and is recorded in full: 3 loops of 20 iterations
+	# with 4 accesses each.
 	for way in $ways; do
 		record $way.snarl ./ends $way signals
 		mv record.out $way.out
@@ -55,7 +58,7 @@ for cc in $(one_of $(compilers)); do
 		grep -v heap all.txt >$way.txt
 		[ "$(grep -c heap all.txt)" -eq $((handled * 240 + 2)) ] || fail "$cc, $way: $handled handled, $(grep -c heap all.txt) accesses"
 	done
-	echo "$cc: $handled signals handled"
+	echo "$cc: $handled signals"
 	[ "$handled" -gt 0 ] || fail "$cc: no signal came"
 	for way in hooks ask; do
 		same "$cc: another result with signals" $way.out plain.out

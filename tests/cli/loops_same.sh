@@ -1,9 +1,9 @@
-# Loops that run without their hooks, with them, and with plain calls: the same events. Random
-# loops, in an executable of both kinds and in a library.
+# Random loops (tests/tools/loopgen.c) give the same results and events without hooks, with inlined
+# hooks, and with called hooks: in pie and no-pie executables and in a library.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/cli/loops/build.sh"
 
-# run NAME: its result, events and the number of records.
+# run NAME: records ./prog; leaves its output, events and number of records
 run() {
 	record "$1.snarl" ./prog
 	mv record.out "$1.out"
@@ -30,5 +30,5 @@ for cc in $(compilers); do
 		same "$cc, seed $seed: other events with --no-inline" calls.txt loops.txt
 	done
 done
-echo "$compared programs, in $fewer of them loops were told by fewer records"
-[ $((fewer * 2)) -gt $compared ] || fail "loops were not told at their end"
+echo "$compared programs, $fewer of them with fewer records"
+[ $((fewer * 2)) -gt $compared ] || fail "loops without hooks do not save records"

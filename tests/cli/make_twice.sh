@@ -1,4 +1,4 @@
-# A second make does nothing; what `make install` puts under DESTDIR works there.
+# After make, make all has nothing to do. What make install puts under DESTDIR works there.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "the plain build is tested"
 unset MAKEFLAGS MFLAGS MAKELEVEL
@@ -13,7 +13,7 @@ for file in bin/snarl bin/snarl-cc bin/snarl-c++ include/snarl.h; do
 	[ -e "$installed/$file" ] || fail "not installed: $file"
 done
 
-# The build tree must not be needed.
+# The installed tools must not use the build tree.
 PATH=$installed/bin:$(echo "$PATH" | tr ':' '\n' | grep -v -x -F "$SNARL_BUILD/bin" | paste -sd :)
 [ "$(command -v snarl)" = "$installed/bin/snarl" ] || fail "wrong PATH: $PATH"
 for cc in $(compilers); do

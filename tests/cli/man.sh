@@ -1,5 +1,5 @@
-# Man pages: what a converted page looks like, exactly; every command has one; none makes
-# groff complain.
+# scripts/man converts a page to exactly the expected troff. Every command has a man page, and groff
+# accepts all.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need groff
@@ -107,5 +107,5 @@ for page in "$pages"/man?/*; do
 	[ "$(wc -l <text)" -gt 20 ] || fail "$page is short"
 	sed -n '/^\.SH NAME/{n;p;}' "$page" | grep -q '^snarl[a-z+, -]* \\- .' || fail "$page: NAME"
 done
-# Of a table, three columns too.
+# A table with three columns keeps them all.
 groff -K utf8 -man -Tascii -P-c "$pages/man7/snarl-strategies.7" 2>/dev/null | grep -q 'depth 1' || fail "strategies: a column is lost"

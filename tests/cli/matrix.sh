@@ -1,19 +1,18 @@
-# gcc and clang, C and C++, -O0 to -O3, pie and not, the library linked statically,
-# dynamically and by dlopen: the same program gives the same events everywhere. A slice of the
-# levels, of each compiler and language.
+# One program gives the same events with gcc and clang, as C and C++, at -O0 to -O3, pie and not,
+# with its library linked statically, dynamically or by dlopen. A slice of these combinations.
 . "$SNARL_ROOT/tests/lib.sh"
 dir=$SNARL_ROOT/tests/cli/matrix
 
-# C++: only what concerns the program's own variables; std::thread keeps its state
-# on the heap and touches it differently at each level. Constructors run before
-# main and are optimised away from -O1 on. Names without scope and arguments.
+# For C++, only events on the program's own variables: std::thread keeps its state on the heap and
+# accesses it differently at each level. Constructors before main are optimised away from -O1 on.
+# Names without scope and arguments.
 own_variables() {
 	grep -E '^[^ ]+ [^ ]+ (counter|slots|lib_total|flag|lock_|square|shape)' |
 		sed -E ':again; s/<[^<>]*>//g; tagain; s/\(.*//; s/ [^ ]*::([^ :]*)$/ \1/' |
 		grep -v -E '^0 write square'
 }
 
-# one CC LANGUAGE LEVEL PIE: three programs, in a folder of their own.
+# one CC LANGUAGE LEVEL PIE: builds and checks the three programs in a folder of their own
 one() {
 	mkdir "$1$2$3$4"
 	cd "$1$2$3$4"
@@ -33,8 +32,8 @@ one() {
 	for how in static shared dlopen; do
 		RECORD_OPTIONS= record $how.snarl ./$how
 		if [ "$2" = c ]; then
-			# Without the pointers that dlsym() filled, and the stack: it is private,
-			# but the filter may keep more than it has to.
+			# Leave out the pointers that dlsym() fills, and the stack: it is private,
+			# but the filter may keep parts.
 			events $how.snarl access,atomic,mutex,barrier,thread |
 				grep -v -E ' (add|get|account|stack|[?]) ' >$how.got
 			cp "$dir/c.expect" want
@@ -42,7 +41,7 @@ one() {
 			events $how.snarl access,atomic,mutex | own_variables >$how.got
 			cp "$dir/cc.expect" want
 		fi
-		# One of the two leaves the barrier as its last; which one is chance.
+		# Which thread leaves the barrier last, and gets -1, is chance.
 		sed -i 's/^\(.*barrier-leave.* =\)-1 /\10 /' $how.got
 		same "$1 $2 $3 $4 $how" want $how.got
 	done

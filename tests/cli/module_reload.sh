@@ -1,9 +1,9 @@
-# A library that another library opens is known from its first event on; one that takes
-# the place of a closed one is told anew, so that every event has its right name.
+# A library opened by another library is known from its first event on. A library loaded at the
+# address of a closed one replaces it in the trace, so every event has the right name.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >plug.c <<'END'
-/* The same code and data in each but for the names: they fit in the same place. */
+/* Same code and data but other names, so each build fits at the same address. */
 #include <pthread.h>
 
 int DATA[1024];
@@ -33,7 +33,7 @@ cat >outer.c <<'END'
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* Not from the executable. */
+/* dlopen is called from this library, not from the executable */
 int use(const char *file, void **where)
 {
 	void *handle = dlopen(file, RTLD_NOW);

@@ -1,8 +1,9 @@
-# Only the documented symbols of the runtime are visible in a linked program.
+# The visible symbols that the runtime adds to a linked program are exactly those of
+# docs/symbols.txt.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# Not counted: variables of libc that the linker copied here because the runtime uses
-# them (they have a version), and what the linker itself and libc's static half add.
+# Leaves out copied variables of libc (they have a version) and symbols that the linker and libc's
+# static part add.
 globals() {
 	nm -g --defined-only "$1" | awk '{ print $3 }' |
 		grep -v -x -E '.*@.*|etext|__executable_start|__pthread_atfork|pthread_atfork' | LC_ALL=C sort -u
@@ -20,7 +21,7 @@ for cc in $(compilers); do
 		"$SNARL_ROOT/docs/symbols.txt" got
 done
 
-# What comes with the program's own code is hidden, and documented in cc.md.
+# Symbols that come with compiled code are hidden, and documented in cc.md.
 cat >code.c <<'X'
 struct pair { long a, b, c, d; } pair;
 int main(void) { pair.a++; pair.b++; pair.c++; pair.d++; return 0; }
@@ -47,8 +48,7 @@ for cc in $(compilers); do
 	done
 done
 
-# Nothing but the entry points of the compilers and the names of libc functions:
-# our own names are local, but for the few that other parts need.
+# All other global symbols must be names of C library functions that the runtime interposes.
 grep -v -E '^(__tsan_|__snarl_|(WTF)?Annotate|RunningOnValgrind$|ValgrindSlowdown$)' "$SNARL_ROOT/docs/symbols.txt" >rest || true
 : >unknown
 cat >list.c <<'X'

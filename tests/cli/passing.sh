@@ -1,9 +1,9 @@
-# The nearest run that passes: it does so each time, on both back ends; where it parts from the
-# failing one is found again by comparing the two traces line by line; reports show both.
+# The nearest passing run that is saved with a bug passes in every replay with both back ends. The
+# stored first difference is where the two traces differ line by line, and reports show both runs.
 . "$SNARL_ROOT/tests/lib.sh"
 need jq
 
-# events TRACE: thread, kind, object and place of what is no call, return or value.
+# events TRACE: prints thread, kind, object and site; without calls, returns and values
 events() {
 	snarl dump --raw "$1" 2>/dev/null | awk '/^(snarl-text|begin|thread|module|meta) / { next }
 		$2 == "enter" || $2 == "exit" || $2 == "value" { next }
@@ -30,9 +30,9 @@ check() {	# BUG
 		[ "$(jq -r ".passing.first_difference.$run | \"\(.thread) \(.op)\"" "$1/bug.json")" = \
 			"$(sed -n "${at}p" $run.events | cut -d ' ' -f 1,2)" ] || fail "$1: first difference in $run"
 	done
-	snarl report "$1" >told
-	grep -q "^  replay the run that passes: snarl replay $1/passing.txt" told || { cat told; fail "$1: the report"; }
-	tr '\n' ' ' <told | grep -q 'nearest run that passes is the same until' || { cat told; fail "$1: the report"; }
+	snarl report "$1" >said
+	grep -q "^  replay the run that passes: snarl replay $1/passing.txt" said || { cat said; fail "$1: the report"; }
+	tr '\n' ' ' <said | grep -q 'nearest run that passes is the same until' || { cat said; fail "$1: the report"; }
 	grep -q '<h2 id="beside">' "$1/report.html" || fail "$1: the page"
 	[ "$(grep -c 'class="first"><td colspan' "$1/report.html")" = 2 ] || fail "$1: marks on the page"
 }
@@ -45,13 +45,13 @@ done
 snarl test --quiet --out test -- ./bank </dev/null || [ $? = 1 ]
 check test/bugs/B001
 
-# By hand: the passing run of bank loses nothing.
+# Both reads by main in bank's passing run find 60: no update is lost.
 jq -e '.bugs[0].passing_picture | map(select(.thread == "0" and .op == "read")) | length == 2 and all(.value == "60")' \
 	>/dev/null <<X || fail "the balance of the passing run"
 $(snarl report --format json hunt-bank/bugs/B001)
 X
 
-# What always fails has none.
+# A program that always fails has no passing run.
 cat >always.c <<'C'
 #include <pthread.h>
 static int shared;

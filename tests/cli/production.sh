@@ -1,11 +1,11 @@
 #!/bin/sh
-# Production builds: the same results as native code, whichever version runs and however
-# often it changes; what is in them, what is refused.
+# Production builds give the results of native code, with instrumentation asleep, on, or switched
+# while running. The symbols in objects and the messages for what --production refuses.
 : "${SNARL_ROOT:=$(cd "$(dirname "$0")/../.." && pwd)}" "${SNARL_BUILD:=$SNARL_ROOT/build}"
 . "$SNARL_ROOT/tests/lib.sh"
 here=$SNARL_ROOT/tests/cli/production
 
-# results WHAT PROG WANTED: asleep, and all on from the start.
+# results WHAT PROG WANTED: runs PROG asleep and with everything on
 results() {
 	"$2" >got 2>&1 || fail "$1: exit $?"
 	same "$1, asleep" "$3" got
@@ -39,7 +39,7 @@ for cc in $(compilers); do
 	snarl-cc --production -O2 -pthread "$here/toggle.c" -o toggle
 	results "$cc, toggle.c" ./toggle none_wrong
 
-	# A library, in programs with the runtime and without.
+	# A production library works in programs with and without the runtime.
 	$cc -O2 -fPIC -shared "$here/plugin.c" -o plain.so
 	snarl-cc --production -O2 -fPIC -shared "$here/plugin.c" -o plugin.so
 	$cc "$here/host.c" -o host -ldl
@@ -53,17 +53,18 @@ for cc in $(compilers); do
 	! SNARL_OPTIONS=active=all ./host_there ./plugin.so | grep of | grep -v '^all of [23]$' ||
 		fail "$cc: a library that is opened is not switched on"
 
-	# What is in it: nm, and the table.
+	# An object has instrumented copies of its functions but only one copy of its data.
 	snarl-cc --production -O1 -c "$here/mix2.c" -o mix2.o
 	nm mix2.o | awk '/[.]inst$/ { print $2, $3 }' >got
 	printf 't %s.inst\n' mix2_same mix2_twin twin >want
 	same "$cc: nm" want got
 	nm mix2.o | grep -c ' [dD] n$' >got
 	echo 1 >want
-	same "$cc: data is there twice" want got
+	same "$cc: data has two copies" want got
 done
 
-# Only what holds a listed site is on, and who calls it if it has no entry of its own.
+# active=FILE switches on functions with a listed site, and callers of functions without an entry of
+# their own.
 cat >listed.c <<'EOF'
 #include <stdio.h>
 extern char f_there, g_there;
@@ -75,7 +76,7 @@ int main(void)
 {
 	unsigned of, on = __snarl_dual_count(&of);
 
-	/* Switching on what is on changes nothing. */
+	/* switching on what is on changes nothing */
 	printf("%u of %u: %u %u\n", on, of, __snarl_dual_switch(f, 1), __snarl_dual_switch(g, 1));
 	f();
 	g();
@@ -105,7 +106,7 @@ snarl doctor --json --file native >got
 echo '{"file":"native","production":false,"switchable":0,"inner":0,"plain":0}' >want
 same "doctor, another build" want got
 
-# Asleep nothing is reserved.
+# While asleep no shadow memory is reserved.
 cat >maps.c <<'EOF'
 #include <stdio.h>
 #include <string.h>
@@ -124,7 +125,8 @@ snarl-cc --production maps.c -o maps
 ./maps || fail "shadow memory is mapped"
 ! SNARL_OPTIONS=active=all ./maps || fail "no shadow memory"
 
-# What a version of its own would be wrong in is refused, or stays plain with a word about it.
+# Options that forbid a second compilation are refused; several sources of one name stay plain, with
+# a warning.
 refused() {
 	status=0
 	snarl-cc --production "$@" -c maps.c -o none.o 2>err || status=$?

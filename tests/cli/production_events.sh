@@ -1,6 +1,6 @@
 #!/bin/sh
-# A production build records what a build by snarl-cc records. (Not the annotations: they are
-# not in it.)
+# A production build records the events of an ordinary build (annotations are not
+# in it).
 : "${SNARL_ROOT:=$(cd "$(dirname "$0")/../.." && pwd)}" "${SNARL_BUILD:=$SNARL_ROOT/build}"
 . "$SNARL_ROOT/tests/lib.sh"
 

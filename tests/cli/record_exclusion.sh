@@ -1,5 +1,5 @@
-# Two threads at one lock, and at one atomic counter: in the trace, too, the lock is held by one at a time, and
-# the counter goes up. Rings that fill up just then used to move events behind those of the other thread.
+# In the trace, too, a mutex is held by one thread at a time and an atomic counter only goes up. A
+# ring that is flushed at the wrong moment would order events of one thread behind those of another.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >busy.c <<'EOF'
@@ -16,7 +16,7 @@ static void *work(void *arg)
 	for (int i = 0; i < 20000; i++) {
 		pthread_mutex_lock(&lock);
 		sum = sum + 1;
-		sched_yield();	/* so that the other one has to wait */
+		sched_yield();	/* makes the other thread wait for the lock */
 		pthread_mutex_unlock(&lock);
 	}
 	for (int i = 0; i < 20000; i++)
@@ -45,8 +45,9 @@ snarl dump busy.snarl | awk '
 echo "40000 40000 0" >wanted
 same "order of locks and atomics" wanted got
 
-# Many locks, of which some share a place in the clock, in threads that come after each other: a thread gives out times
-# without looking at what it writes, as long as nobody else was there.
+# Thousands of mutexes share stripes of the trace clock (runtime/record/clock.h), and threads come and
+# go. A thread reserves times of a stripe and uses them until another thread comes; a mistake would
+# order two critical sections wrongly.
 cat >many.c <<'EOF'
 #include <pthread.h>
 #include <stdint.h>

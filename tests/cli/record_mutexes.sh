@@ -1,5 +1,6 @@
-# The time of the last event on a mutex is kept in it where glibc leaves room (runtime/record/mutex_clock.h). Mutexes of all sorts,
-# held by one thread at a time in the trace, too; with calls that fail, and waits that hand the mutex over.
+# The time of a mutex's last event is stored inside the mutex (runtime/record/mutex_clock.h). In the
+# trace, mutexes of all types are held by one thread at a time, also with failing calls and
+# condition waits. The program must not notice the stored time.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >sorts.c <<'EOF'
@@ -30,7 +31,9 @@ static void make(int i)
 		pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	if (i == 6)
 		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&sort[i], i == 7 ? NULL : &attr);	/* without a type it is another one than a normal one */
+	pthread_mutex_init(&sort[i], i == 7 ? NULL : &attr);	/* NULL: a type of its own,
+								 * distinct from
+								 * PTHREAD_MUTEX_NORMAL */
 }
 
 static void *work(void *arg)
@@ -49,7 +52,9 @@ static void *work(void *arg)
 			pthread_mutex_unlock(m);
 		pthread_mutex_unlock(m);
 		if (i % 3 == 0)
-			wrong += pthread_mutex_unlock(&sort[2]) != EPERM;	/* not ours, or nobody's */
+			wrong += pthread_mutex_unlock(&sort[2]) != EPERM;	/* held by
+										 * another thread
+										 * or by none */
 		if (pthread_mutex_trylock(&sort[0]) == 0)
 			pthread_mutex_unlock(&sort[0]);
 	}
@@ -85,7 +90,7 @@ int main(void)
 EOF
 snarl-cc -O2 -pthread sorts.c -o sorts
 snarl record -q -o sorts.snarl -- ./sorts
-# The event of a call that failed says so; of an unlock there is one before, too.
+# Failed calls are marked in the trace. A failed unlock also has the event recorded before the call.
 snarl dump --no-symbols sorts.snarl | awk '
 	function take(m) { if (depth[m] && by[m] != $1) bad++; by[m] = $1; depth[m]++ }
 	function leave(m) { if (!depth[m] || by[m] != $1) bad++; depth[m]-- }
@@ -102,9 +107,9 @@ snarl dump --no-symbols sorts.snarl | awk '
 echo "19125 1 6000 0" >wanted
 same "order of mutexes of all sorts" wanted got
 
-# Some code calls glibc directly, so that the runtime sees only a part of what is done to a mutex: the program works as without
-# the runtime, each call that is seen is one event, and the runtime writes nothing of the mutex but the time. One mutex is
-# unlocked by another thread than the one that locked it.
+# Some code calls glibc directly, so the runtime sees only some operations on a mutex. The program
+# must work as without the runtime, each call that is seen is one event, and only the time in the
+# mutex changes. One mutex is unlocked by another thread than the one that locked it.
 cat >mixed.c <<'EOF'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -164,7 +169,7 @@ int main(void)
 	if (pthread_mutex_trylock(&passed) == 0)
 		return 3;
 	pthread_mutex_unlock(&passed);
-	/* All but the time. */
+	/* everything but the stored time */
 	if (memcmp(&mutex, &fresh, 24) != 0 || memcmp(&passed, &fresh, 24) != 0)
 		return 4;
 	if (pthread_mutex_destroy(&mutex) != 0 || pthread_mutex_destroy(&passed) != 0)
@@ -175,13 +180,14 @@ EOF
 for cc in $(compilers); do
 	wrap $cc mixed.c mixed -O1 -pthread
 	timeout 60 snarl record -q --exit-code -o mixed.snarl -- ./mixed || fail "$cc: mutexes that others take, too: $?"
-	# Those that are seen. Of three times 30000, half: a seventh turn is odd where the turn is.
+	# Each thread's calls alternate between glibc and the runtime: half of 3 * 30000 locks are
+	# seen, and a few more.
 	snarl dump --no-symbols mixed.snarl | awk '{ n[$2]++ } END { print n["lock"], n["unlock"], n["trylock"] }' >got
 	echo "45002 45002 1" >wanted
 	same "$cc: events of mutexes that others take, too" wanted got
 done
 
-# What a mutex that was never initialised has there is no time: neither in the future nor odd.
+# A mutex that was never initialised may contain anything; a garbage time must not be used.
 cat >never.c <<'EOF'
 #include <pthread.h>
 #include <string.h>
@@ -214,14 +220,15 @@ snarl dump --raw never.snarl | awk '
 	$2 == "lock" || $2 == "unlock" {
 		n++
 		sub(/.* t=/, "")
-		time = $0 + 0	# a number, or it is compared as text
+		time = $0 + 0	# + 0 makes a number; text would be compared as text
 		if (time % 2 || time < start[2] + 0 || time > start[2] + hour) bad++
 	}
 	END { print n, bad + 0 }' >got
 echo "600 0" >wanted
 same "times of mutexes that were not initialised" wanted got
 
-# Who destroys a mutex comes after who had it last, though nothing else orders the two: here that one's time is ahead.
+# mutex-destroy comes after the last unlock in the trace, though only the time stored in the mutex
+# orders the two; here that time is ahead of the clock.
 cat >ahead.c <<'EOF'
 #include <pthread.h>
 #include <string.h>

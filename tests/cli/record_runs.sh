@@ -1,5 +1,6 @@
 #!/bin/sh
-# snarl record: where the trace goes, what is said, how it exits.
+# snarl record: where the trace goes, what it prints, its exit codes, and what it leaves alone if it
+# fails.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >prog.c <<'END'
@@ -32,7 +33,7 @@ END
 snarl-cc -O1 -pthread prog.c -o prog
 mkdir empty
 
-# recorded ARGS…: runs snarl record; status, out and err are left.
+# recorded ARGS…: runs snarl record; leaves status, out and err
 recorded() {
 	status=0
 	snarl record "$@" >out 2>err </dev/null || status=$?
@@ -69,7 +70,7 @@ case $(cat out) in
 *) fail "--json: $(cat out)" ;;
 esac
 
-# What cannot be recorded leaves the old trace alone, and nothing new.
+# A program that cannot be recorded leaves an older trace as it is, and no other files.
 cp trace.snarl old
 for words in "./nothing" "./prog.c" "$PWD"; do
 	recorded -- $words
@@ -81,8 +82,8 @@ expect 3 "not instrumented"
 echo 'snarl record: /bin/true was not built with snarl-cc (no trace was written)' >want
 same "not instrumented" want err
 same "old trace" old trace.snarl
-# With somebody else's rights it takes no options, which name files to write. Only root can
-# make such a program, and not in every folder.
+# A set-user-ID program ignores SNARL_OPTIONS, which could name any file. Only root can make one,
+# and not in every folder.
 cp prog rights
 if chown 1 rights 2>/dev/null && chmod u+s rights &&
 	cp "$(command -v id)" whoami && chown 1 whoami && chmod u+s whoami && [ "$(./whoami -u)" = 1 ]; then
@@ -102,7 +103,7 @@ recorded --out empty -- ./prog
 expect 3 "a folder"
 ls | grep tmp- && fail "left behind"
 
-# What comes in the environment is kept, unless we say something else.
+# SNARL_OPTIONS of the environment stay in force, except for options that record sets itself.
 SNARL_OPTIONS=filter=off:mode=off
 export SNARL_OPTIONS
 recorded --out all.snarl -- ./prog
@@ -110,24 +111,24 @@ expect 0 "SNARL_OPTIONS"
 unset SNARL_OPTIONS
 snarl dump --stats --json all.snarl | grep -q '"filtered":false' || fail "filter=off was lost"
 
-# A path with what separates options.
+# A path with the characters that separate options.
 mkdir 'a:b%c d'
 recorded --out 'a:b%c d/t.snarl' -- ./prog
 expect 0 "odd path"
 [ -s 'a:b%c d/t.snarl' ] || fail "odd path: nothing there"
 
-# SIGTERM to snarl reaches the program, and the trace is there.
-mkfifo told
-snarl record --exit-code --out term.snarl -- ./prog w >told 2>err &
+# SIGTERM to snarl is passed on to the program, and the trace is complete.
+mkfifo output
+snarl record --exit-code --out term.snarl -- ./prog w >output 2>err &
 recorder=$!
-read -r line <told
+read -r line <output
 kill -TERM $recorder
 status=0
 wait $recorder || status=$?
 expect 143 "SIGTERM"
 snarl dump term.snarl 2>/dev/null | grep -q ' join ' || fail "the trace ends before the output"
 
-# Two programs, one after the other: the second gets a file of its own.
+# The second of two programs run by a shell gets a trace of its own.
 recorded --out two.snarl -- sh -c './prog; ./prog; exit 4'
 expect 0 "two processes"
 [ "$(ls two.snarl* | wc -l)" = 2 ] || fail "two processes: $(ls two.snarl*)"
@@ -137,7 +138,8 @@ for trace in two.snarl*; do
 done
 
 
-# The runtime by itself: warnings unless quiet, wherever that stands; what is fatal is said.
+# The runtime without snarl record: warnings unless quiet=1, wherever that stands; fatal errors are
+# always printed.
 bad=mode=record:trace=$PWD/nowhere/t.snarl:bogus=1
 SNARL_OPTIONS=$bad ./prog >out 2>err || fail "the program was disturbed"
 [ "$(grep -c '^snarl: ' err)" = 2 ] || { cat err; fail "two warnings expected"; }
@@ -148,7 +150,7 @@ status=0
 expect 3 "no address space"
 grep -q '^snarl: cannot reserve address space' err || fail "no reason given"
 
-# Nothing tells a program that called exec from one that was killed there.
+# A program that called exec and was not followed looks like a killed one; the last event says exec.
 cat >replaced.c <<'C'
 #include <unistd.h>
 
@@ -162,5 +164,5 @@ snarl cc replaced.c -o replaced
 recorded --out replaced.snarl -- ./replaced
 expect 0 "exec"
 snarl dump replaced.snarl >out 2>err || fail "exec: dump: exit $?"
-grep -q 'replaced.snarl ends early: .* called exec' err || { cat err; fail "exec: nothing said"; }
+grep -q 'replaced.snarl ends early: .* called exec' err || { cat err; fail "exec: no word of exec"; }
 tail -n 1 out | grep -q '^0 exec ' || { cat out; fail "exec: not the last event"; }

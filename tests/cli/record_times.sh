@@ -1,5 +1,6 @@
-# times=all, as snarl learn records: the same events, each access to shared memory with a time right before it, so
-# that two threads that take turns by a plain flag are put in the order in which they were.
+# times=all, which snarl learn uses, records the same writes as times=few, and orders every access
+# to shared memory: threads that take turns by a plain flag alternate in the trace as they did in
+# the run.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >turns.c <<'C'
@@ -10,7 +11,7 @@ cat >turns.c <<'C'
 
 static volatile int turn, slots[2 * TURNS];
 
-/* Not by a function that is noted, and gets a time. */
+/* the raw system call, because an interposed function would be an event with a time */
 static void yield(void)
 {
 	long result;
@@ -47,11 +48,11 @@ for cc in $(compilers); do
 	for times in few all; do
 		SNARL_OPTIONS=mode=record:trace=$times.snarl:times=$times ./turns || fail "$cc: exit $?"
 		snarl dump $times.snarl >$times.txt
-		# All writes are there; the waiting, which is chance, does not count.
+		# Compare writes only: how often a thread reads the flag while it waits is chance.
 		awk '$2 == "write" { print $1 }' $times.txt | sort | uniq -c | awk '{ print $1, $2 }' >$times.writes
 	done
 	same "$cc: writes" few.writes all.writes
-	# They take turns: two writes of one, two of the other.
+	# The threads alternate after each two writes, which makes 40 changes.
 	awk '$2 == "write" && last != $1 "" { runs++; last = $1 "" } END { print runs }' all.txt >runs
 	[ "$(cat runs)" = 40 ] || fail "$cc: $(cat runs) runs of writes, not 40"
 done

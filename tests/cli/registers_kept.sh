@@ -1,5 +1,5 @@
-# Nothing in a hook changes errno or the rounding of floating point, whichever way it
-# takes: fast, slow, or over a full ring. Nor a register that the compiler counts on.
+# Hooks and interposed functions keep errno, the floating-point environment and the registers that
+# the compiler relies on: on the fast path, the slow path, and when the ring is flushed.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >kept.c <<'END'
@@ -129,9 +129,10 @@ int main(void)
 	pthread_create(&t, NULL, thread, NULL);
 	pthread_join(t, NULL);
 	fesetround(FE_UPWARD);
-	_mm_setcsr(_mm_getcsr() | 0x8040);	/* denormals are zero */
+	_mm_setcsr(_mm_getcsr() | 0x8040);	/* denormals are zero, rounding up: a state that
+						 * the runtime would not have by itself */
 	errno = 4711;
-	/* The ring is full many times over. */
+	/* enough rounds to flush the ring many times */
 	for (int i = 0; i < 3000; i++) {
 		accesses();
 		check("accesses", i);
@@ -155,8 +156,8 @@ for cc in $(compilers); do
 	RECORD_OPTIONS=--no-filter record t.snarl ./prog
 done
 
-# As many values as there are registers, kept over accesses to memory of all kinds: new,
-# private, shared. Under control other threads, which do the same, run in between.
+# Keeps as many values as there are registers across accesses to new, private and shared memory.
+# Under control, other threads run in between and do the same.
 cat >values.c <<'END'
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-# A schedule that cannot be followed: exit 4, with the turn; a bad file: exit 3, with the line.
+# A schedule that the program does not follow gives exit code 4 and names the turn and, if known,
+# the first event that differs. A broken schedule file gives exit code 3 and the line.
 . "$SNARL_ROOT/tests/lib.sh"
 
 example bank
@@ -17,7 +18,7 @@ replay() {
 }
 replay 1 'assertion failed' $good
 
-# The third turn: another thread, other steps, another hash.
+# Changes the third turn: another thread, another hash, a timeout.
 third=$(awk '/^exact/ { n = NR } n && NR == n + 3 { print $1 }' $good)
 edit() { awk -v new="$1" '/^exact/ { n = NR } n && NR == n + 3 { $0 = new } { print }' $good >edited; }
 edit "0.7 x 1"
@@ -27,14 +28,14 @@ replay 4 "diverged at turn 3 of [0-9]* (thread $third" edited
 edit "0.1 timeout"
 replay 4 'diverged at turn [0-9]* of' edited
 
-# Main first and alone up to its end: it waits for its children, who come then.
+# A schedule of one step of main: after its end main runs on until it joins its children.
 sed '/^exact/,$d' $good >serial
 sed -i '/^failure/d' serial
 printf 'exact\n\t0 x 1\nend\n' >>serial
 replay 0 'passed' serial
 
-# The program goes another way because a file it reads has changed: the first event
-# that differs is named, with both back ends.
+# An input file has changed, so the program takes another path: the first different event is named,
+# with both back ends.
 cat >input.c <<'C'
 #include <assert.h>
 #include <pthread.h>
@@ -75,7 +76,7 @@ echo 4 >number
 snarl test --quiet --out changed -- ./input </dev/null || [ $? = 1 ]
 replay 1 'assertion failed' changed/bugs/B001
 echo 6 >number
-replay 1 'assertion failed' changed/bugs/B001	# the same way
+replay 1 'assertion failed' changed/bugs/B001	# an even number takes the same path
 echo 5 >number
 for backend in user kernel; do
 	replay 4 'diverged at event [0-9]* in turn [0-9]* of [0-9]* (thread 0.[12] was' \
@@ -83,14 +84,14 @@ for backend in user kernel; do
 	grep -q 'thread 0\.[12] did this instead: read of odd (input.c:5) at input.c:13 (add)$' err ||
 		{ cat err; fail "$backend: the event is not named"; }
 done
-# Without the part `events` the turn is all that is known.
+# Without the part `events` only the turn is known.
 sed '/^events/,/^$/d' changed/bugs/B001/schedule.txt >noevents
 replay 4 'diverged at turn [0-9]* of [0-9]* (thread 0.[12] was' noevents
-# An event that differs though the turn's hash is right, of a file edited by hand.
+# Edited by hand: the turn's hash is right, but an event differs.
 sed '/^events/,/^$/s/^\t../\t00/' $good >edited
 replay 4 'diverged at event 1 in turn 1 of' edited
 
-# Another build: said, and not followed.
+# Another build is named, and its divergence is reported.
 replay 4 'is not the build this schedule was made with' $good -- ./bank_fixed
 
 sed '/^seed/s/.*/seed one/' $good >bad

@@ -1,4 +1,5 @@
-# Under gdb a replay follows the schedule: breakpoints in threads, steps, again and again.
+# Under gdb a replay follows the schedule in spite of breakpoints, steps and restarts, with both
+# back ends.
 . "$SNARL_ROOT/tests/lib.sh"
 need gdb
 [ -z "$SNARL_ASAN" ] || skip "gdb and ASan do not go together"
@@ -28,7 +29,7 @@ for backend in kernel user; do
 	status=0
 	timeout 120 snarl replay --gdb --backend $backend snarl-out/bugs/B001 <commands >out 2>&1 || status=$?
 	[ $status = 0 ] || { cat out; fail "$backend: exit $status"; }
-	# Once by itself, since no cause is known that it could stop at before.
+	# Three failures: one stop by itself, as no cause is known to stop before, and two runs.
 	[ "$(grep -c 'Assertion .* failed' out)" = 3 ] || { cat out; fail "$backend: did not fail three times"; }
 	grep -q '^snarl: its cause is not known; stopped at the failure$' out || { cat out; fail "$backend: does not say why"; }
 	[ "$(grep -c "hit Breakpoint 1, $worker\|Breakpoint 1, $worker" out)" -ge 1 ] ||

@@ -1,7 +1,6 @@
-# Under gdb a replay stops before the first event of the bug, the right one of several at that
-# place, and says what will happen; snarl-next and snarl-threads follow the schedule. With both
-# back ends, word for word. Without a trace it stops at the first switch, without a cause where it
-# fails.
+# Under gdb a replay stops before the first event of the bug (the right one of several at that site)
+# and prints what will happen; snarl-next and snarl-threads follow the schedule, with both back
+# ends. Without a trace it stops at the first switch, without a cause where the program fails.
 . "$SNARL_ROOT/tests/lib.sh"
 need gdb
 [ -z "$SNARL_ASAN" ] || skip "gdb and ASan do not go together"
@@ -51,7 +50,7 @@ C
 snarl-cc -g -O0 -no-pie -pthread bank.c -o bank
 address=$(nm bank | sed -n 's/^0*\([0-9a-f]*\) b balance$/0x\1/p')
 mkdir bug
-# 0.1 begins, pays in 10, reads 10; 0.2 begins and pays in 10; 0.1 writes 20; 0.2 goes on.
+# 0.1 starts, deposits 10 and reads 10; 0.2 starts and deposits 10; 0.1 writes 20; 0.2 continues.
 cat >bug/schedule.txt <<S
 snarl-schedule 1
 program $PWD/bank
@@ -142,19 +141,19 @@ snarl-next runs to the next switch between threads, snarl-threads shows where al
 $4 = 10
 W
 
-# told OUTPUT: without prompts, gdb's own remarks, and numbers that depend on the build
-told() {
+# said OUTPUT: leaves out prompts, gdb's own remarks, and numbers that depend on the build
+said() {
 	sed -e 's/^\((gdb) \)*//' -e 's/0x[0-9a-f]*/ADDR/g' -e 's/^#[0-9]* \( .* in set \)/#4 \1/' "$1" |
 		grep -v -e '^Reading symbols' -e '^Kill the' -e '^\[Inferior' -e '^$' -e '^\[Thread' -e '^warning: ' || true
 }
 for backend in kernel user; do
 	timeout 120 snarl replay --gdb --backend $backend bug <commands >out 2>&1 || { cat out; fail "$backend: exit $?"; }
-	told out >got
+	said out >got
 	same "$backend: other words" wanted got
 done
 
-# No trace: nothing says which time it comes to the place of the first event. It stops at the first
-# switch between threads instead: main waits for 0.1.
+# Without a trace, the index of the bug's first event at its site is unknown: gdb stops at the first
+# switch between threads, where main waits for 0.1.
 mkdir bare
 cp bug/schedule.txt bug/bug.json bare
 printf 'snarl-next\nprint balance\nkill\nquit\n' | timeout 120 snarl replay --gdb bare >out 2>&1 || { cat out; fail "bare: exit $?"; }
@@ -175,10 +174,10 @@ snarl: 0.2 goes on; its next step: start
 23	{
 $1 = 10
 W
-told out >got
+said out >got
 same "bare: other words" wanted got
 
-# No cause: stopped where the runtime finds the failure, with the program's frame chosen.
+# Without a cause, gdb stops where the runtime finds the failure and selects the program's frame.
 cat >stuck.c <<'C'
 #include <pthread.h>
 
@@ -203,16 +202,16 @@ snarl-next runs to the next switch between threads, snarl-threads shows where al
 8		pthread_mutex_lock(&lock);
 * 0  waiting to lock lock at stuck.c:8 (main); holds lock (since stuck.c:7 (main))
 W
-told out | sed 's/^#[0-9]*  */#N  /' >got
+said out | sed 's/^#[0-9]*  */#N  /' >got
 same "stuck: other words" wanted got
 
-# A schedule file alone: gdb as it is, with the commands; never started, nothing is broken.
+# A plain schedule file: gdb with snarl's commands; snarl-next before the start is harmless.
 cp bug/schedule.txt alone.txt
 printf 'snarl-next\nquit\n' | timeout 120 snarl replay --gdb alone.txt >out 2>&1 || { cat out; fail "alone: exit $?"; }
-[ "$(told out)" = 'snarl: the program is not running; snarl-start starts it' ] || { cat out; fail "alone"; }
+[ "$(said out)" = 'snarl: the program is not running; snarl-start starts it' ] || { cat out; fail "alone"; }
 
-# A name that functions of the runtime have, too, inlined ones among them: the program's is meant.
-# But what only the runtime has can be had.
+# Breakpoints on names that the runtime has as well, even inlined, mean the program's functions.
+# Names that only the runtime has still work.
 cat >named.c <<'C'
 #include <pthread.h>
 
@@ -247,7 +246,7 @@ gdb -q -batch -ex 'break choose' -ex 'break take' ./named >out 2>&1
 printf 'break choose\nbreak take\nbreak ctl_fail\ninfo breakpoints\nrun\nkill\nquit\n' |
 	timeout 120 snarl replay --gdb named.out/bugs/B001 >out 2>&1 || { cat out; fail "named: exit $?"; }
 if gdb -q -batch -ex 'python print(hasattr(gdb, "BreakpointLocation"))' | grep -qx True; then
-	# The breakpoints themselves, and the locations that are on.
+	# breakpoints themselves, and enabled locations
 	awk '$1 ~ /^[0-9]+\.[0-9]+$/ && $2 == "y" || $1 == 3 && $2 == "breakpoint"' out |
 		sed 's/.* in //; s/:[0-9]*$//; s/ *$//' >got
 	printf '%s\n' 'choose at named.c' 'take at named.c' ctl_fail >wanted

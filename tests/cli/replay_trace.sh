@@ -1,5 +1,5 @@
-# A bug comes with a trace of its run, in the run's own order: turn by turn as the
-# schedule has it. snarl replay --trace makes one, too.
+# The trace saved with a bug has the events in the order of the schedule, turn by turn, up to the
+# crash; so has one made by snarl replay --trace with either back end.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >crash.c <<'C'
@@ -34,20 +34,21 @@ for program in bank inversion mysql_791; do
 	example $program
 done
 
-# The thread of every step, by the schedule; "…" for an open end.
+# by_schedule SCHEDULE: prints the thread of each step; "…" marks a last turn without a count
 by_schedule() {
 	awk '/^events/ { exit } on && $2 == "x" { if ($3 == "*") print $1, "…"; else for (i = 0; i < $3; i++) print $1 }
 		/^exact/ { on = 1 }' "$1"
 }
 
-# … and by the trace: what is no step left out.
+# by_trace TRACE: prints the thread of each event that is a step
 by_trace() {
 	snarl dump "$1" 2>/dev/null | awk '/^0 start/ { on = 1; next }
 		on && $2 != "enter" && $2 != "exit" && $2 != "value" && $2 != "malloc" && $2 != "free" &&
 		$2 != "blocked" && $2 != "exit-process" { print $1 }'
 }
 
-# in_order SCHEDULE TRACE: they agree; behind an open end only that thread comes.
+# in_order SCHEDULE TRACE: both have the same threads; after a turn without a count only its thread
+# runs
 in_order() {
 	by_schedule "$1" >wanted
 	by_trace "$2" >got
@@ -73,7 +74,7 @@ for program in crash bank inversion mysql_791; do
 	done
 	[ "$(ls $bug | grep -Ev '^std(out|err)$' | tr '\n' ' ')" = "bug.json passing.snarl passing.txt report.html report.txt schedule.txt trace.snarl " ] || fail "$(ls $bug)"
 done
-# The last thing before the crash is there.
+# The access that crashed is the last event of the trace.
 snarl dump out-crash/bugs/B001/trace.snarl 2>/dev/null | grep -v ' value ' | tail -n 1 >last
 grep -q '^0\.1 read .*; p  use crash\.c:11' last || { cat last; fail "the end of the trace"; }
 

@@ -12,7 +12,7 @@ for name in chromium chromium-browser google-chrome; do
 done
 [ -n "$browser" ] || skip "no chromium, and it could not be installed"
 
-# browse WIDTH,HEIGHT OPTIONS… URL
+# browse WIDTH,HEIGHT OPTIONS… URL: runs the browser without a window
 browse() {
 	browse_size=$1
 	shift
@@ -68,7 +68,7 @@ cat >inside.js <<'END'
 	all('text', pictures[0]).forEach(function (t) {
 		expect(inside(box(t), box(pictures[0])), 'outside of the picture: ' + t.textContent);
 	});
-	/* All that has to be on the first screen. */
+	/* these must be visible without scrolling */
 	if (desk)
 		['h1', 'ol.story', '.fail', '.cmd button', 'svg.picture'].forEach(function (s) {
 			var e = document.querySelector(s);
@@ -78,7 +78,7 @@ cat >inside.js <<'END'
 	var button = document.querySelector('.cmd button');
 	button.focus();
 	expect(document.activeElement === button, 'no focus');
-	/* A click by a script is not allowed to write the clipboard. */
+	/* a script's click may not write the clipboard, so replace the clipboard */
 	Object.defineProperty(navigator, 'clipboard', { value: {
 		writeText: function (t) { copied = t; return Promise.resolve(); } } });
 	button.click();
@@ -101,7 +101,7 @@ text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', '', text)
 open(out, 'w', encoding='utf-8').write(text.replace('</body>', '<script>' + open(script).read() + '</script></body>'))
 END
 
-# look PAGE SIZE
+# look PAGE SIZE: fails if the page has a finding
 look() {
 	if [ "$2" != 390,844 ]; then
 		browse "$2" --enable-logging=stderr --dump-dom "file://$PWD/$1" >dom.html || fail "$1: $browser failed"

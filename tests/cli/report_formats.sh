@@ -55,7 +55,7 @@ sites[0]['object'] = '[click](http://evil) {0}'
 json.dump({'class': 'race', 'pattern': 'WW', 'sites': sites}, open('work %20#ü/names/bug.json', 'w'))
 END
 
-# Built in a folder of its own: the debug information names sources as seen from there.
+# Built in a folder of its own: the debug information names sources relative to that folder.
 mkdir -p tree/src tree/build tree/bug
 touch tree/src/deep.c tree/build/bank
 python3 - <<'END'
@@ -169,7 +169,7 @@ same(flows(deadlock), {
     '0.1': [(4, 5, '2: Thread 0.1 locks left', 'essential'), (5, 6, '3: Thread 0.1 waits for right', 'essential')],
     '0.2': [(3, 5, '1: Thread 0.2 locks right', 'essential'), (6, 6, '4: Thread 0.2 waits for left', 'essential')]})
 same([s['kinds'] for s in deadlock['codeFlows'][0]['threadFlows'][1]['locations']],
-     [['acquire', 'lock'], ['danger']])  # who waits has not got it
+     [['acquire', 'lock'], ['danger']])  # a waiter does not hold the lock
 
 # A fingerprint is FNV-1a over what is stable; lines, threads and their order are not part of it.
 def fnv(text):
@@ -247,8 +247,8 @@ for name in 'lost deadlock freed hostile all none bare inputs unsaid known'.spli
     same(int(suite.get('failures')), sum(c.find('failure') is not None for c in cases))
     suites[name] = suite
 
-def told(name):
-    """What the text report says, with the width of the failures."""
+def text_report(name):
+    """The text report, as wide as the text of failures."""
     return subprocess.run(['snarl', 'report', '--width', '100', name], check=True, capture_output=True, text=True).stdout
 
 case, = suites['lost']
@@ -281,7 +281,7 @@ same([f.get('message') for f in case], ['bare: The program failed'])
 case, = suites['hostile']
 same(case.get('name'), "'./a\"><script>alert(1)</script>' '$(rm -rf /)' 'it'\\''s'")
 same(case[0].get('type'), '"onload="alert(2)/RWW')
-same(case[0].text, told('hostile'))
+same(case[0].text, text_report('hostile'))
 assert '\ufffd[31mred \ufffdgnp.exe' in case[0].text
 END
 
@@ -296,7 +296,7 @@ def load(name):
     trace = json.load(open(name + '.perfetto'))
     same(set(trace), {'displayTimeUnit', 'traceEvents'})
     events, tracks, ends = trace['traceEvents'], {}, {}
-    # The members that Trace Event Format asks for, and no other.
+    # The members of the Trace Event Format for each type of event, and no others.
     members = {'M': {'args'}, 'X': {'cat', 'ts', 'dur', 'args'}, 's': {'cat', 'id', 'ts'}, 'f': {'cat', 'id', 'ts', 'bp'}}
     for e in events:
         same(set(e), {'ph', 'name', 'pid', 'tid'} | members[e['ph']])
@@ -310,14 +310,14 @@ def load(name):
             assert kind in ('process', 'thread') and what in ('name', 'sort_index'), e
             same([(k, type(v)) for k, v in e['args'].items()], [(what, str if what == 'name' else int)])
         if e['ph'] == 'M' and e['name'] == 'thread_name':
-            # Perfetto names threads by their number, whatever the process.
+            # Perfetto identifies threads by number alone, so numbers are unique over all processes.
             assert e['tid'] not in (tid for pid, tid in tracks), 'a track twice'
             tracks[e['pid'], e['tid']] = e['args']['name']
     assert {e['pid'] for e in events if e['name'] == 'process_name'} >= {pid for pid, tid in tracks}, 'no such process'
     for e in events:
         if e['ph'] != 'M':
             assert (e['pid'], e['tid']) in tracks, 'no such track'
-    # Slices of a track follow each other, and an arrow begins and ends within one.
+    # Slices of a track do not overlap, and an arrow begins and ends inside a slice.
     slices = sorted((e['pid'], e['tid'], e['ts'], e['ts'] + e['dur']) for e in events if e['ph'] == 'X')
     for a, b in zip(slices, slices[1:]):
         assert a[:2] != b[:2] or a[3] <= b[2], f'{a} and {b} overlap'

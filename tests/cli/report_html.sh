@@ -44,7 +44,7 @@ class Page(html.parser.HTMLParser):
             self.texts.append(data)
 
 for name in sys.argv[1:]:
-    text = open(name, encoding='utf-8').read()	# strictly
+    text = open(name, encoding='utf-8').read()	# fails on invalid UTF-8
     page = Page()
     page.feed(text)
     page.close()
@@ -65,7 +65,7 @@ END
 PYTHONIOENCODING=utf-8 python3 check.py lost/report.html deadlock/report.html freed/report.html \
 	hostile/report.html all/index.html || fail "see above"
 
-# What should be on the page of a lost update.
+# The contents of a lost update's page.
 has() {
 	grep -qF -e "$1" lost/report.html || fail "lost: the page lacks: $1"
 }
@@ -87,7 +87,7 @@ has '<code>snarl replay lost/failures/02.txt</code>'
 grep -q 'class="arrow wait"' deadlock/report.html || fail "deadlock: no arrow from a blocked thread"
 ! grep -q root: hostile/report.html || fail "a file elsewhere was read"
 
-# A source newer than the program is not shown.
+# A source file newer than the program is not shown.
 printf '#!/bin/sh\n' >bank
 sed "s|/nowhere/bank|$PWD/bank|" lost/bug.json >bug.json && cp bug.json lost/bug.json
 touch -d 2001-01-01 bank

@@ -2,7 +2,7 @@
 . "$SNARL_ROOT/tests/lib.sh"
 export LC_ALL=C.UTF-8
 
-# refused STATUS TEXT ARGS…: one line on stderr that holds TEXT.
+# refused STATUS TEXT ARGS…: exit code STATUS and one line on stderr that contains TEXT
 refused() {
 	refused_status=$1 refused_text=$2
 	shift 2
@@ -47,7 +47,7 @@ cmp elsewhere/index.html all/index.html && cmp elsewhere/bugs/B1000/report.html 
 snarl report -f html -o - lost | cmp - lost/report.html || fail "html on stdout"
 snarl report -o file.txt lost && [ -s file.txt ] || fail "text into a file"
 
-# Every link of the index leads to a page.
+# Every link of the index points to an existing page.
 for link in $(sed -n 's/.*href="\(bugs[^"]*\)".*/\1/p' all/index.html); do
 	[ -s "all/$link" ] || fail "no all/$link"
 done

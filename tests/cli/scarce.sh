@@ -1,5 +1,6 @@
-# Programs that close everything, go elsewhere, or have little: few descriptors, small
-# files, a full disk. Never are they disturbed; what could not be kept is said.
+# Recording under shortage: all descriptors closed, another folder, few descriptors, small file
+# limit, small trace, full disk. The program is never disturbed, and what could not be kept is
+# reported.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >scarce.c <<'END'
@@ -16,7 +17,7 @@ cat >scarce.c <<'END'
 static int shared[64];
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 
-/* Places in no order that could be foretold: they need room in the trace. */
+/* random elements, so that the accesses compress badly and need room in the trace */
 static void *work(void *n)
 {
 	unsigned x = 1;
@@ -52,7 +53,8 @@ int main(int argc, char **argv)
 		both(n);
 		close_range(3, ~0u, 0);
 		both(n);
-		/* Its descriptors are as if alone; then it takes them all. */
+		/* the runtime's descriptors are out of the way; then the program takes all
+		 * numbers */
 		if (open("/dev/null", O_RDONLY) != 3)
 			return 4;
 		for (int i = 3; i < 1000; i++)
@@ -81,7 +83,7 @@ int main(int argc, char **argv)
 END
 wrap gcc scarce.c prog -O1 -pthread
 
-# locks WANTED: in the threads of the trace, together
+# locks WANTED: the number of lock events of all threads
 locks() {
 	"$tools/count" t.snarl lock >counts || fail "$what: unreadable"
 	[ "$(awk '{ n += $2 } END { print n }' counts)" = "$1" ] || { cat counts; fail "$what"; }
@@ -108,7 +110,7 @@ grep -q '^snarl record: nothing was recorded' err || { cat err; fail "$what: no 
 cmp -s t.snarl before.snarl || fail "$what: the older trace is gone"
 ! ls t.snarl.* 2>/dev/null || fail "$what: something was left"
 
-# Beyond the limit the tool says so; the program gets the signal as ever.
+# Beyond the file size limit the tool prints a message; programs still get SIGXFSZ.
 status=0
 (ulimit -f 1 && exec snarl hunt --runs 1 -- ./prog plain 10) >out 2>err || status=$?
 [ $status = 3 ] && grep -q 'raise ulimit -f' err && [ "$(wc -l <err)" = 1 ] ||
@@ -129,10 +131,10 @@ snarl record --exit-code --out t.snarl ./default 2>err || { cat err; fail "$what
 snarl test --runs 1 -- ./default 2>err || { cat err; fail "$what: signal under control"; }
 grep -q '^snarl: 1 run in .* 1 interleaving, 0 bugs$' err || { cat err; fail "summary of one run"; }
 
-# A trace that may not be larger: as much as there is room for, and what is missing is said.
+# A trace limited by --max-size has what fits; the number of lost records is printed.
 what="a small trace"
 RECORD_OPTIONS="--max-size 64K" record t.snarl ./prog plain 300000 || fail "$what"
-grep -q 'records were lost: .*--max-size' record.err || { cat record.err; fail "$what: nothing said"; }
+grep -q 'records were lost: .*--max-size' record.err || { cat record.err; fail "$what: no word of lost records"; }
 "$tools/count" t.snarl lock >/dev/null || fail "$what: unreadable"
 ! grep 'until it was killed or replaced' record.err || fail "$what: no end"
 for size in 0 1K 64X -1 99999999G; do
@@ -147,7 +149,7 @@ snarl record --out read-only/t.snarl ./prog plain 10 >out 2>err && [ "$(id -u)" 
 	fail "recorded to a read-only folder"
 chmod 755 read-only
 
-# The rest needs a file system of its own.
+# The rest needs a small file system, which only root can mount.
 mkdir small
 mount -t tmpfs -o size=600k none small 2>/dev/null || exit 0
 trap 'umount small' EXIT
@@ -161,13 +163,13 @@ for how in plain child; do
 	cat err
 	rm -f small/*
 done
-# Unless more is asked for, half of the room is left to others.
+# By default a recording takes at most half of the free space.
 snarl record --exit-code --out small/t.snarl ./prog plain 300000 >out 2>err || { cat err; fail "half of the disk"; }
 grep -q 'records were lost' err || { cat err; fail "half of the disk: nothing said"; }
 [ "$(stat -c %s small/t.snarl)" -le 400000 ] || { ls -l small; fail "more than half of the disk"; }
 rm -f small/*
 
-# Nothing can be written at all: that is no success, and the older trace stays.
+# If not a byte can be written, record fails and the older trace stays.
 what="no room for a byte"
 snarl record --quiet --out small/t.snarl ./prog plain 10 >out 2>err </dev/null || fail "$what: $(cat err)"
 cp small/t.snarl older

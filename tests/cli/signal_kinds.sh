@@ -1,10 +1,10 @@
-# Signals faster than they can be handled, from bad addresses, on other stacks, at a
-# thread's birth and death, from a timer: the program goes on as if alone, the trace
-# has each of them.
+# Signals in all situations: faster than they can be handled, from bad addresses, on alternate
+# stacks, while threads start and end, from a timer. The program behaves as without the runtime and
+# the trace has every signal.
 . "$SNARL_ROOT/tests/lib.sh"
 here=$SNARL_ROOT/tests/cli/signal_kinds
 
-# kinds MODE: sets hits and jumps
+# kinds MODE: records ./prog MODE; sets hits (handlers run) and jumps (left by siglongjmp)
 kinds() {
 	RECORD_OPTIONS= record t.snarl timeout 30 ./prog "$1"
 	read -r hits jumps <record.out
@@ -12,7 +12,7 @@ kinds() {
 	snarl dump --stats t.snarl >stats
 }
 
-# is KIND WANTED
+# is KIND WANTED: the number of events of this kind
 is() {
 	got=$(awk -v kind="$1" '$2 == kind && NF == 2 { n = $1 } END { print n + 0 }' stats)
 	[ "$got" = "$2" ] || fail "$cc: $mode: $got $1 in the trace, not $2"
@@ -44,8 +44,8 @@ for cc in $(one_of $(compilers)); do
 	kinds births
 	[ "$hits" = 100 ] || fail "$cc: births: $hits"
 	"$tools/count" t.snarl start >starts
-	! grep '^~' starts || fail "$cc: births: strangers"
-	# Those that come after a thread's end was told leave nothing.
+	! grep '^~' starts || fail "$cc: births: threads without a name"
+	# A signal after a thread's end event leaves no event.
 	[ "$(awk '$2 == "signal" && NF == 2 { print $1 }' stats)" -le 100 ] || fail "$cc: births: signals"
 
 	mode=timer

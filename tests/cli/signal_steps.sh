@@ -1,17 +1,16 @@
-# A signal before each single instruction of instrumented code and of the runtime
-# under it: every round has the same events, and the handler's once, whole, wherever
-# it struck. The same for handlers that leave by siglongjmp: then nothing but the
-# beginning of a round is there.
+# A signal before each single instruction of instrumented code and of the runtime below it: every
+# round has the same events, and the handler's events once and unbroken. If the handler leaves by
+# siglongjmp, a round has a prefix of its events. A lost, duplicated or torn record shows up.
 . "$SNARL_ROOT/tests/lib.sh"
 here=$SNARL_ROOT/tests/cli/signal_steps
 
 ${CC:-cc} -O1 "$here/stepper.c" -o stepper
 ./stepper 10 /bin/true 2>/dev/null || skip "ptrace is not allowed here"
 
-# check ROUNDS HITS [jump] <events of thread 0
+# check ROUNDS HITS [jump] <EVENTS: EVENTS are those of thread 0
 check() {
 	awk -v rounds="$1" -v hits="$2" -v jump="${3:-}" '
-	# A call that was told only because of the handler: its like leaves no trace else.
+	# Drops a call without events: it was recorded only because the handler ran inside it.
 	function add(event) {
 		if (event ~ /^0 exit / && n > 0 && kept[n] ~ /^0 enter /)
 			n--
@@ -47,7 +46,7 @@ check() {
 	$2 == "write" && $3 == "begin" {
 		if (started)
 			finish()
-		# The first is before the rounds.
+		# the first write of `begin` precedes the rounds
 		if (seen_begin++)
 			started = 1
 		round++
@@ -59,7 +58,7 @@ check() {
 	}
 	$2 == "write" && $3 == "rest" { resting = 1 }
 	!started || resting { next }
-	$3 == "stack" { next }	# private: kept in a chunk that has little of it
+	$3 == "stack" { next }	# the stack is private, and kept only by chance of its chunk
 	$2 == "signal" { handlers++; inside = 1 }
 	inside { in_handler = in_handler $0 ";" }
 	!inside && $2 != "exit-process" && $2 != "output" { add($0) }
@@ -78,12 +77,12 @@ check() {
 	}'
 }
 
-# steps PROGRAM
+# steps PROGRAM: all ways of stepping
 steps() {
 	for which in "0" "0 jump" "1" "1 jump" "2" "2 jump" "3"; do
 		record t.snarl ./stepper 10 "./$1" $which
 		read -r rounds hits <record.out
-		# Here and there a round takes another way and misses its break point.
+		# A few rounds take another path and miss the breakpoint.
 		[ "$rounds" -gt 60 ] && [ "$hits" -ge $((rounds - 20)) ] ||
 			fail "$1 $which: $hits signals in $rounds rounds"
 		snarl dump --json t.snarl | "$tools/normalize" all >all

@@ -1,5 +1,5 @@
-# Hundreds of signals into instrumented threads: each handler is in the trace once,
-# entered and left, wherever it struck; also when handlers leave by siglongjmp.
+# 400 signals to instrumented threads: the trace has each handler once, with entry and exit,
+# wherever the signal struck, also if handlers leave by siglongjmp.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >storm.c <<'END'
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 }
 END
 
-# count KIND: from "by kind" of the statistics.
+# count KIND: the number of events of this kind, from the statistics
 count() {
 	awk -v kind="$1" '$2 == kind && NF == 2 { n = $1 } END { print n + 0 }' stats
 }

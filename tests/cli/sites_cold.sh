@@ -1,5 +1,6 @@
-# A list of sites marks places whose memory is shared and seldom touched. There, memory is shared from its first touch on:
-# nothing of it is missing, however small the window is, and what is private is kept as well.
+# dump --sites marks cold sites: their memory is shared and rarely accessed. With such a list,
+# memory first touched at a cold site counts as shared at once, so its history is complete even with
+# the smallest window (private memory of that site is then kept, too).
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >prog.c <<'END'
@@ -39,11 +40,11 @@ int main(int argc, char **argv)
 }
 END
 
-# writes TRACE FUNCTION: how many there are
+# writes TRACE FUNCTION: counts its recorded writes
 writes() {
 	snarl dump "$1" | grep -c " write .*  $2 prog.c:" || true
 }
-# check TRACE put=N warm=N
+# check TRACE put=N warm=N: the writes of each function
 check() {
 	for want in $2 $3; do
 		got=$(writes "$1" ${want%=*})
@@ -56,12 +57,12 @@ for cc in $(compilers); do
 	record first.snarl ./prog
 	check first.snarl put=8192 warm=90112
 	snarl dump --sites first.snarl >list
-	[ "$(head -n 1 list)" = "snarl-sites 2" ] || fail "$cc: no place is marked: $(head -n 1 list)"
-	# The write of `put`; `get` has as much of cold memory as of warm.
+	[ "$(head -n 1 list)" = "snarl-sites 2" ] || fail "$cc: no site is marked: $(head -n 1 list)"
+	# Only the write in `put` is cold; `get` reads as much warm memory as cold.
 	[ $(grep -c '+$' list) = 1 ] || fail "$cc: $(grep '+$' list)"
 	sed 's/+$//; s/^snarl-sites 2/snarl-sites 1/' list >unmarked
 
-	# What stays private goes without a mark, and is kept with it. Memory that is not cold is as ever.
+	# Without the mark private memory is dropped, with it kept. Warm sites behave the same.
 	RECORD_OPTIONS='--sites unmarked' record plain.snarl ./prog 1
 	check plain.snarl put=8192 warm=90112
 	RECORD_OPTIONS='--sites list' record marked.snarl ./prog 1
@@ -69,7 +70,7 @@ for cc in $(compilers); do
 	RECORD_OPTIONS='--sites first.snarl' record trace.snarl ./prog 1
 	check trace.snarl put=16384 warm=90112
 
-	# The window is long full when the other thread comes.
+	# With a full window the history is cut, unless the site is marked.
 	RECORD_OPTIONS='--window 64K --sites unmarked' record plain.snarl ./prog 1 10
 	[ "$(writes plain.snarl put)" -lt 8192 ] || fail "$cc: the window is too large for the test"
 	RECORD_OPTIONS='--window 64K --sites list' record marked.snarl ./prog 1 10

@@ -1,6 +1,6 @@
-# Sites are switched off in every form of program: gcc and clang, pie and not, -static,
-# shared library, library opened later, opened again; constructors included. Recorded
-# without the filter, so that what is still on shows.
+# Sites that are not in the list are switched off in every form of program: gcc and clang, pie and
+# not, -static, shared libraries, dlopen, dlopen again, constructors. Recorded without the filter,
+# so that any access of a site that stayed on shows.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >lib.h <<'END'
@@ -56,7 +56,7 @@ struct __attribute__((packed)) odd {
 	long number;
 	short small[4];
 };
-/* Over two words of 8 bytes, which clang's hooks look at first; to gcc they are ranges, told by calls. */
+/* a field across two granules: clang's hooks test for it, gcc calls a range hook */
 __attribute__((noinline)) static void odd_private(volatile struct odd *to, long n)
 {
 	to->number = n;
@@ -122,12 +122,12 @@ int main(void)
 }
 END
 
-# accesses TRACE: who reads and writes
+# accesses TRACE: counts accesses by function
 accesses() {
 	snarl dump --json "$1" | "$tools/normalize" access | awk '{ print $NF }' | sort | uniq -c
 }
 
-# check WHAT: ./prog
+# check WHAT: records ./prog without and with a list
 check() {
 	./prog >want
 	RECORD_OPTIONS= record a.snarl ./prog
@@ -138,7 +138,7 @@ check() {
 		fail "$1: $(cat record.err)"
 	accesses b.snarl >got
 	! grep -q private got || { cat got; fail "$1: private accesses are still recorded"; }
-	# And all of the others.
+	# All shared accesses are still recorded.
 	RECORD_OPTIONS=--no-filter record c.snarl ./prog
 	accesses c.snarl >all
 	[ "$(grep -c private all)" = 4 ] || { cat all; fail "$1: no private accesses without a list"; }
@@ -165,7 +165,7 @@ for cc in $(one_of $(compilers)); do
 			check "$cc $level $form, dlopen"
 		done
 	done
-	# Position-independent code in an executable: the linker rewrites it.
+	# The linker rewrites position-independent code in an executable.
 	snarl-cc -O1 -fPIC -pie -pthread main.c lib.c -o prog
 	check "$cc -fPIC -pie"
 	snarl-cc -O1 -fPIC -no-pie -pthread main.c lib.c -o prog

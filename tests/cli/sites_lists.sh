@@ -1,5 +1,5 @@
-# snarl record --sites: lists and traces, several of them, of another build, damaged; and
-# what is said about it.
+# snarl record --sites with lists and traces: one, several, of another build, damaged, missing; what
+# is recorded then, and the messages.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >prog.c <<'END'
@@ -22,7 +22,7 @@ __attribute__((noinline)) static void add_second(void)
 {
 	second += STEP;
 }
-static long sum[2];	/* only main's */
+static long sum[2];	/* only main uses it */
 __attribute__((noinline)) static long alone(long n)
 {
 	for (long i = 0; i < n; i++)
@@ -57,11 +57,12 @@ int main(int argc, char **argv)
 END
 snarl-cc -O1 -pthread prog.c -o prog
 
-# accesses TRACE: of the functions we look at
+# accesses TRACE: those of the three functions of interest
 accesses() {
 	events "$1" access | grep -E ' (add_first|add_second|alone)$' || true
 }
-# recorded ARGS…: without the filter, to see what is on; status, out and err are left.
+# recorded ARGS…: records without the filter, so that sites that are on show; leaves status, out and
+# err
 recorded() {
 	status=0
 	SNARL_OPTIONS=filter=off${list:+:sites=$list} snarl record "$@" >out 2>err </dev/null || status=$?
@@ -82,7 +83,7 @@ grep first all >first
 [ "$(wc -l <both)" = 8 ] && [ "$(wc -l <first)" = 4 ] && [ "$(wc -l <all)" -gt 20 ] ||
 	{ cat all; fail "other accesses than expected"; }
 
-# A trace, two traces, the lists of them.
+# A trace, two traces, and their lists.
 recorded --sites 1.snarl --out t.snarl -- ./prog 12
 expect 0 "one trace"
 accesses t.snarl >got
@@ -102,7 +103,7 @@ accesses t.snarl >got
 same "two lists" both got
 snarl dump --sites 1.sites >again
 same "the list of a list" 1.sites again
-# Of a trace at known sites, the same list again.
+# A trace made with a list gives the same list again.
 RECORD_OPTIONS='--sites 12.snarl' record t.snarl ./prog 12
 snarl dump --sites 12.snarl >want
 snarl dump --sites t.snarl >got
@@ -112,19 +113,19 @@ snarl dump --stats t.snarl | grep -q '^[1-9][0-9]* of [0-9]* inlined sites were 
 snarl dump --stats --json t.snarl | grep -q '"known_sites":{"used":true,"total":[0-9]*,"off":[1-9][0-9]*,"unknown":0}' ||
 	fail "dump --stats --json does not say what is off"
 snarl dump --stats --json 12.snarl | grep -q known_sites && fail "known sites out of nowhere"
-# It names nothing but the module: all of that is off.
+# A list that has the module but no sites switches all off.
 recorded --sites other.snarl --out t.snarl -- ./prog 12
 expect 0 "no places"
 accesses t.snarl >got
 [ ! -s got ] || fail "no places, but $(cat got)"
-# Without the filter all places are in it, which is said.
+# A trace made without the filter lists all sites, which is reported.
 recorded --sites all.snarl --out t.snarl -- ./prog 12
 expect 0 "a trace of all"
 grep -q 'all.snarl was recorded with --no-filter: all its sites are recorded' err || fail "$(cat err)"
 accesses t.snarl >got
 same "a trace of all" all got
 
-# A forked child knows too, and says so in its own trace.
+# A forked child uses the list, too, and reports it in its own trace.
 recorded --sites 1.snarl --out f.snarl -- ./prog 12f
 expect 0 "fork"
 [ "$(grep -c 'inlined sites were switched off$' err)" = 2 ] || fail "fork: $(cat err)"
@@ -135,7 +136,7 @@ recorded --sites 1.snarl --json --out j.snarl -- ./prog 1
 expect 0 "--json"
 grep -q '"known_sites":{"used":true,"total":[0-9]*,"off":[1-9][0-9]*,"unknown":0}' out || fail "$(cat out)"
 
-# Another build: nothing is known about it.
+# A list for another build does not apply.
 snarl-cc -O1 -pthread -DSTEP=2 prog.c -o newer
 recorded --sites 1.snarl --out t.snarl -- ./newer 12
 expect 0 "another build"
@@ -144,7 +145,7 @@ grep -q '^snarl: 0 of \([0-9]*\) inlined sites were switched off; \1 stayed on b
 accesses t.snarl >got
 same "another build" all got
 
-# Without inlined sites there is nothing to switch off.
+# A program with called hooks has no sites to switch off.
 snarl-cc -O1 -pthread --no-inline prog.c -o calls
 RECORD_OPTIONS= record c.snarl ./calls 1
 recorded --sites c.snarl --out t.snarl -- ./calls 12
@@ -154,7 +155,7 @@ grep -q '^snarl: no site was switched off: the program has no inlined ones (was 
 accesses t.snarl >got
 same "--no-inline" all got
 
-# Where code cannot be changed, all is recorded and the program runs on.
+# If the system forbids to change code, everything is recorded and the program runs.
 cat >deny.c <<'END'
 #include <errno.h>
 #include <linux/filter.h>
@@ -194,7 +195,7 @@ if ./deny /bin/true; then
 	same "no change of code" all got
 fi
 
-# Damaged lists: the command refuses them, the runtime records everything.
+# Damaged lists: the command refuses them; the runtime by itself warns and records everything.
 cp t.snarl kept.snarl
 cp t.snarl old
 sed 's/end//' 1.sites >noend.sites

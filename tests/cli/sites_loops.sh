@@ -1,5 +1,6 @@
-# With a list of sites, a loop without hooks that nobody wants to hear of calls nothing at its end; one that has
-# a site which is on still does, and is told. In programs and libraries, those opened later among them.
+# With a list of sites, a loop without hooks whose sites are all off calls nothing at its end; a
+# loop with a site that is on is still recorded. In programs and libraries, also those opened by
+# dlopen.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >lib.h <<'END'
@@ -22,7 +23,8 @@ __attribute__((noinline)) void private_loop(long *to, const long *from, long n)
 	for (long i = 0; i < n; i++)
 		to[i] ^= from[i];
 }
-/* What is before the last nop that names a loop (runtime/hooks/loop.h), and whether its end is jumped over. */
+/* reads the code at the last nop that marks a loop (runtime/hooks/loop.h), and whether the
+ * loop's end is skipped */
 __attribute__((no_sanitize("thread"))) const char *calls(const void *function)
 {
 	const volatile unsigned char *p = function;
@@ -83,7 +85,7 @@ int main(void)
 }
 END
 
-# check WHAT: ./prog
+# check WHAT: records ./prog without and with a list
 check() {
 	RECORD_OPTIONS= record a.snarl ./prog
 	grep -q '^shared told, private told$' record.err || fail "$1: $(cat record.err)"

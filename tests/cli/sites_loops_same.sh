@@ -1,9 +1,11 @@
-# With a list of sites, loops without hooks and with them: the same events, also where loops that have accesses which
-# cannot be told may run without hooks because these are off. Random loops, in an executable of both kinds and in a library.
+# With a list of sites, loops without hooks record the same events as with hooks. This includes
+# loops that can run without hooks only because some of their accesses are off. Random loops, in
+# executables and a library.
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/cli/loops/build.sh"
 
-# run NAME: with a list of the same program; its result, events but those of memory that stays private, and the number of records.
+# run NAME: records ./prog with its own list; leaves output, events of shared memory and number of
+# records
 run() {
 	RECORD_OPTIONS= record list.snarl ./prog
 	RECORD_OPTIONS='--sites list.snarl' record "$1.snarl" ./prog
@@ -27,7 +29,8 @@ for cc in $(compilers); do
 			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] || fewer=$((fewer + 1))
 		done
 	done
-	# table[from[i]]++: with hooks without a list, and without hooks with one.
+	# table[from[i]]++ needs hooks without a list; with a list that turns the table off it runs
+	# without.
 	cat >loops.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -69,5 +72,5 @@ END
 	[ "$(cat loops.records)" -lt $((all / 10)) ] ||
 		fail "$cc: $(cat loops.records) records of a table's loop with a list, $all without"
 done
-echo "$compared programs, in $fewer of them loops were told by fewer records"
-[ $((fewer * 2)) -gt $compared ] || fail "loops were not told at their end"
+echo "$compared programs, $fewer of them with fewer records"
+[ $((fewer * 2)) -gt $compared ] || fail "loops without hooks do not save records"

@@ -1,6 +1,6 @@
-# A list of sites has no place that touched private memory only, though the trace has such accesses: the runtime
-# does not decide a few among many. Where the history of shared memory was cut, nothing
-# within 64 bytes of it is taken for private.
+# dump --sites leaves out sites that accessed only private memory, even if the trace kept a few of
+# their accesses. Where the history of shared memory was cut, sites within 64 bytes of it are not
+# taken for private.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >prog.c <<'END'
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	cut = argc > 1;
 	for (long i = 0; i < 64; i++)
 		together(i);
-	/* More than the window holds: main's accesses to it are dropped. */
+	/* more accesses than the window holds, so main's history of this memory is cut */
 	for (int round = 0; cut && round < 30; round++)
 		for (long i = 0; i < SIZE; i++)
 			*(volatile long *)&GIVEN(i) = i;
@@ -64,11 +64,11 @@ int main(int argc, char **argv)
 }
 END
 
-# functions TRACE: that have accesses in it
+# functions TRACE: prints which of the three have accesses
 functions() {
 	snarl dump --kind access "$1" | sed -n 's/.*  \(together\|alone\|late\) .*/\1/p' | sort -u | tr '\n' ' '
 }
-# on TRACE: functions with a place in its list
+# on TRACE: prints which functions have a site in its list
 on() {
 	SNARL_OPTIONS=filter=off snarl record -q --sites "$1" --out on.snarl -- ./prog more >/dev/null
 	functions on.snarl
@@ -79,7 +79,7 @@ for cc in gcc clang; do
 	SNARL_CC=$cc snarl-cc -O1 -pthread --no-loops prog.c -o prog
 	RECORD_OPTIONS= record a.snarl ./prog
 	[ "$(functions a.snarl)" = "alone together " ] || fail "$cc: nothing private was kept: $(functions a.snarl)"
-	snarl dump --text --no-symbols a.snarl | grep -q '^meta cut_lines none$' || fail "$cc: where cut memory is is not said"
+	snarl dump --text --no-symbols a.snarl | grep -q '^meta cut_lines none$' || fail "$cc: no line cut_lines"
 	[ "$(on a.snarl)" = "together " ] || fail "$cc: on: $(on a.snarl)"
 
 	for near in '' -DNEAR; do

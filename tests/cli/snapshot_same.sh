@@ -1,5 +1,5 @@
-# Continuations of snapshots are runs like others: replayed from the beginning they
-# end the same way, after the same steps (tests/tools/snapshot.c).
+# A run continued from a snapshot ends in the same way and after the same steps as its schedule
+# replayed from the beginning (tests/tools/snapshot.c).
 . "$SNARL_ROOT/tests/lib.sh"
 
 for program in bank bank_fixed inversion buffer joblist session; do

@@ -1,5 +1,4 @@
-# Programs without a loader: -static and -static-pie, C and C++, the same events as
-# the dynamic one.
+# -static and -static-pie programs, in C and C++, record the events of the dynamic program.
 . "$SNARL_ROOT/tests/lib.sh"
 programs=$SNARL_ROOT/tests/programs
 
@@ -11,7 +10,7 @@ for name in mutex_calls.c cond_calls.c c11_threads.c signal_thread.c cxx_sync.cc
 	for how in -static -static-pie; do
 		wrap gcc "$source" prog $(flags_of "$source") $how
 		RECORD_OPTIONS=$(head_of "$expect" options) record t.snarl ./prog $(head_of "$expect" args)
-		# The C library and libgcc are in the program's own file: they have names here.
+		# Functions of libc and libgcc are in the executable, so here they have names.
 		events t.snarl ${classes:-default} |
 			sed '/ object_mutex /d; / once_regsizes/d; / __run_exit_handlers$/d
 			     s/ __libc_start_call_main$/ -/' >got

@@ -1,5 +1,5 @@
-# Checks of the sources themselves: every header compiles alone, no file holds too many
-# lines, and every room includes only the rooms that CONTRIBUTING.md lists for it.
+# Checks of the sources: every header compiles alone, no file is too long, rooms include only what
+# CONTRIBUTING.md allows, and pages name only files that exist.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 work=$PWD

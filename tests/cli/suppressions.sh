@@ -1,9 +1,9 @@
-# --suppressions of snarl hunt, test and analyze: what is suppressed is counted, not told;
-# what is not is told as ever.
+# --suppressions of snarl hunt, test and analyze: matching bugs and candidates are counted, not
+# reported; all others are reported.
 . "$SNARL_ROOT/tests/lib.sh"
 need python3
 
-# snarl_runs STATUS COMMAND PROGRAM LINE…: with these lines as suppressions
+# snarl_runs STATUS COMMAND PROGRAM LINE…: runs COMMAND with these lines as suppressions
 snarl_runs() {
 	runs_want=$1 runs_command=$2 runs_program=$3
 	shift 3
@@ -25,7 +25,7 @@ expect() {
 	END
 }
 
-# silent PROGRAM LINES: hunt and test find it, but do not tell.
+# silent PROGRAM LINE…: hunt and test fail to report the bug, but count it as suppressed
 silent() {
 	snarl_runs 0 hunt "$@"
 	expect "r['runs'] == 300 and r['failed_runs'] > 0 and r['suppressed'] > 0 and not b"
@@ -36,26 +36,27 @@ silent() {
 	expect "r['failed_runs'] > 0 and r['suppressed'] > 0 and not b"
 }
 
-# told PROGRAM LINES: some of it is not suppressed.
-told() {
+# reported PROGRAM LINE…: the bug is not suppressed
+reported() {
 	snarl_runs 1 hunt "$@"
 	expect "len(b) == 1 and r['suppressed'] == 0"
 	snarl_runs 1 test "$@"
 }
 
-# By the frames of any depth, by file, by variable; comments and patterns.
+# Patterns match functions in any frame, files and variables; comments and several patterns are
+# allowed.
 example bank
 silent bank '# the tellers' '' race:teller
 silent bank 'race:bank.c$'
 silent bank 'race:^balance$'
 silent bank 'race:nobody' 'race:^balance_*et$'
 silent bank race_top:balance_
-told bank race_top:teller
-told bank race:balance_get
-told bank race:^alance
-told bank deadlock:teller mutex:teller thread:teller signal:teller called_from_lib:libbank
+reported bank race_top:teller
+reported bank race:balance_get
+reported bank race:^alance
+reported bank deadlock:teller mutex:teller thread:teller signal:teller called_from_lib:libbank
 
-# A candidate is not tried if one of its events matches.
+# A candidate with a matching event is not tried.
 wrap gcc "$SNARL_ROOT/tests/correct/benign_flag.c" flag -g -O1 -pthread
 snarl_runs 0 hunt flag race:nobody
 expect "c['tried'] == 1 and c['suppressed'] == 0"
@@ -64,14 +65,14 @@ expect "c['tried'] == 0 and c['suppressed'] == 1 and r['suppressed'] == 0"
 
 example inversion
 silent inversion deadlock:move
-told inversion race:move
+reported inversion race:move
 example session
 silent session race:session.c
 wrap gcc "$SNARL_ROOT/tests/correct/lock_kinds.c" misuse -g -O1 -pthread -DBROKEN
-told misuse deadlock:with_luck
+reported misuse deadlock:with_luck
 silent misuse mutex:with_luck race:lock_kinds.c
 
-# Of two bugs, the one that is not suppressed.
+# If one of two bugs is suppressed, the other is reported.
 cat >two.c <<'END'
 #include <assert.h>
 #include <pthread.h>
@@ -96,7 +97,7 @@ snarl_runs 1 hunt two race:^second
 expect "len(b) == 1 and b[0]['variable'] == 'first'"
 silent two race:^first race:^second
 
-# A library.
+# called_from_lib matches a library.
 mkdir lib
 cat >lib/count.c <<'END'
 volatile int counter;
@@ -121,11 +122,11 @@ int main(void)
 END
 snarl-cc -g -O1 -fPIC -shared lib/count.c -o libcount.so
 snarl-cc -g -O1 -pthread uses.c -o uses -L. -lcount -Wl,-rpath,"$PWD"
-told uses called_from_lib:libother
+reported uses called_from_lib:libother
 silent uses called_from_lib:libcount.so
 silent uses race:libcount
 
-# Predictions alone.
+# snarl analyze.
 record bank.snarl ./bank
 snarl analyze bank.snarl >all
 snarl analyze --suppressions lines bank.snarl >same
@@ -138,13 +139,13 @@ import json, sys
 r = json.load(sys.stdin)
 sys.exit(r["predicted"] != 0 or r["candidates"] != [] or r["suppressed"] < 1)' || fail "analyze --json"
 
-# A file that is none.
+# A suppression file that is damaged or missing.
 printf 'race:x\n\nraces:y\n' >bad
 for command in hunt test analyze; do
 	status=0
 	snarl $command --suppressions bad ./bank >runs.out 2>runs.err </dev/null || status=$?
 	[ $status = 2 ] || fail "$command with a bad file: exit $status"
-	grep -q "^snarl $command: bad:3: no type 'races'" runs.err || { cat runs.err; fail "$command: not told"; }
+	grep -q "^snarl $command: bad:3: no type 'races'" runs.err || { cat runs.err; fail "$command: no message about line 3"; }
 	[ "$(wc -l <runs.err)" = 1 ] || { cat runs.err; fail "$command: more than a line"; }
 	status=0
 	snarl $command --suppressions no-such-file ./bank >runs.out 2>runs.err </dev/null || status=$?

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Functions, inlined frames, files, lines and columns of thousands of addresses
-# are those that llvm-symbolizer finds, for a slice of the compilers and forms of DWARF here.
+# Functions, inlined frames, files, lines and columns of thousands of addresses agree with
+# llvm-symbolizer, for a slice of the installed compilers and of the forms of DWARF.
 . "$SNARL_ROOT/tests/lib.sh"
 need awk readelf
 symbolizer=
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 }
 END
 
-# addresses FILE N: N random ones in .text, the same in every run.
+# addresses FILE N: prints N random addresses in .text, the same in every run
 addresses() {
 	readelf -SW "$1" | sed 's/^ *\[ *[0-9]*\]//' | awk -v n="$2" '
 	function number(text, i, v) {
@@ -72,14 +72,15 @@ addresses() {
 	}'
 }
 
-# compare FILE N
+# compare FILE N: compares our frames of N addresses with llvm-symbolizer's
 compare() {
 	addresses "$1" "$2" >pcs
 	[ "$(wc -l <pcs)" = "$2" ] || fail "no addresses in $1"
 	./lookup "$1" <pcs 2>took | cut -f2- >ours
 	$symbolizer --obj="$1" --functions=short --basenames --inlines <pcs |
 		awk 'BEGIN { RS = ""; FS = "\n"; OFS = "\t" } { $1 = $1; print }' >theirs
-	# They know the last part of a name only. Where they have none, a symbol will do.
+	# llvm-symbolizer gives only the last part of a name. Where it has none, our symbol table's
+	# name is accepted.
 	paste -d '\n' ours theirs | awk -F '\t' '
 	NR % 2 { n = split($0, a, "\t"); mine = $0; next }
 	{
@@ -123,7 +124,7 @@ while read -r command; do
 done <list
 [ $variants -gt 0 ] || fail "nothing was compared"
 
-# Many units, C, and 10,000 addresses of them: snarl itself.
+# snarl itself: many units of C, 10,000 addresses.
 how="the tool"
 compare "$SNARL_BUILD/bin/snarl" 10000
 cat took

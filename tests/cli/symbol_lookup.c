@@ -1,7 +1,7 @@
 /*
- * Names for the addresses on stdin (hexadecimal, one a line), for
- * symbol_compare.sh: address, then function, file name, line and column of
- * each frame. With a second argument, variables instead.
+ * Prints names for the addresses on stdin (hexadecimal, one per line), for symbol_compare.sh: the
+ * address, then function, file name, line and column of each frame. With a second argument,
+ * variables instead.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-# Where a crash was is said in terms of the program, and failures of one class at the
-# same lines are one bug, however they came about.
+# The failure's site is named in terms of the program, even inside a library call. Failures of one
+# class at the same lines are one bug, whatever schedule led there.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# bugs NAME OPTIONS… <source: tests it with --keep-going; one line per bug in `got`
+# bugs NAME OPTIONS… <SOURCE: tests it with --keep-going; writes one line per bug to the file got
 bugs() {
 	name=$1
 	shift
@@ -17,7 +17,7 @@ bugs() {
 	done | sort >got
 }
 
-# Two calls of abort(), in threads whose order is open: two bugs.
+# Two calls of abort() at different lines are two bugs.
 bugs aborts <<'C'
 #include <pthread.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ signal abort second aborts.c:17;  null
 T
 same "aborts" want got
 
-# A crash inside the C library: the call in the program counts.
+# A crash inside the C library is reported at the program's call.
 bugs library <<'C'
 #include <pthread.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ signal crash length library.c:15;  null
 T
 same "library" want got
 
-# Used after it was freed by an increment, which reads and writes: one line, one bug.
+# A use after free by an increment, which reads and writes, is one bug.
 bugs increment <<'C'
 #include <pthread.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ C
 grep -q '^uaf use work increment.c:8; free main increment.c:19; malloc main increment.c:16;' got ||
 	{ cat got; fail "increment"; }
 
-# One deadlock of two, whatever the third stands at.
+# A deadlock of two threads is one bug, wherever the third thread stands.
 bugs bystander <<'C'
 #include <pthread.h>
 
@@ -169,12 +169,12 @@ C
 [ "$(wc -l <got)" = 1 ] || { cat got; fail "bystander: more than one bug"; }
 grep -q '^deadlock lock take bystander.c:8; lock take bystander.c:8;' got || { cat got; fail "bystander"; }
 
-# How many interleavings were tried is told, and kept.
+# The summary and results.json have the number of interleavings.
 grep -q '^snarl: 400 runs in .* interleavings, 1 bug$' err || { cat err; fail "summary"; }
 grep -q '"coverage":{"interleavings":[1-9][0-9]*,"shared_words"' out-bystander/results.json ||
 	fail "results.json"
 
-# In a library that the program opens itself, with a fork server and without.
+# A crash in a dlopened library, with and without the fork server.
 cat >plugin.c <<'C'
 static int *volatile p;
 

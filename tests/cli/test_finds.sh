@@ -1,9 +1,8 @@
-# snarl test finds the bugs of the examples, with every strategy but those that by
-# their nature miss some; the replay fails each time, anywhere, with both back ends.
-# The repaired twins pass.
+# snarl test finds the bugs of the examples with every strategy. The saved schedule fails in every
+# replay, with both back ends, from any folder. The repaired twins pass.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# found PROGRAM OPTIONS…: exit 1, and what is needed to show it again
+# found PROGRAM OPTIONS…: a bug is found; saved to out-PROGRAM
 found() {
 	found_program=$1
 	shift
@@ -36,7 +35,7 @@ done
 grep -q '"class":"deadlock"' out-inversion/bugs/B001/bug.json || fail "inversion: class"
 grep -q '"function":"move"' out-inversion/bugs/B001/bug.json || fail "inversion: no function"
 
-# Every strategy finds the plainest one, and names itself in the schedule.
+# Every strategy finds the bug of bank, and its name is in the schedule.
 for strategy in $(snarl test --strategy help | awk '{ print $1 }'); do
 	rm -rf out-bank
 	found bank --strategy "$strategy" --runs 5000
@@ -44,7 +43,7 @@ for strategy in $(snarl test --strategy help | awk '{ print $1 }'); do
 	replays --times 3 out-bank/bugs/B001
 done
 
-# The same whatever -j is; another seed, another run.
+# The schedule found is the same for any -j.
 for jobs in 1 2 5; do
 	rm -rf out-inversion
 	found inversion -j $jobs --seed 11
@@ -53,12 +52,12 @@ done
 same "-j 1 and 2" j1 j2
 same "-j 1 and 5" j1 j5
 
-# A search that comes to its end, and one that is told when to stop.
+# A search that is complete ends and says so; --time ends a search.
 snarl test --strategy chess --runs 100000 -- ./bank_fixed 2>err </dev/null || fail "chess: exit $?"
 grep -q 'nothing is left to try' err || { cat err; fail "chess has no end"; }
 snarl test --time 0.3 -- ./bank_fixed 2>err </dev/null || fail "--time: exit $?"
 
-# --json: results on stdout, the same as in results.json.
+# --json prints results.json.
 status=0
 snarl test --json --quiet --out js -- ./bank >js.out </dev/null || status=$?
 [ $status = 1 ] || fail "--json: exit $status"

@@ -1,7 +1,8 @@
-# Whatever the program does, snarl test goes on and leaves nothing behind.
+# snarl test copes with hostile programs: crashes, closed descriptors, ignored signals, floods of
+# output, kills, children. It reports the result and leaves no processes.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# try NAME WANTED_EXIT WANTED_TEXT OPTIONS… <source
+# try NAME WANTED_EXIT WANTED_TEXT OPTIONS… <SOURCE
 try() {
 	name=$1 exit=$2 text=$3
 	shift 3
@@ -87,7 +88,7 @@ int main(void)
 	return 0;
 }
 C
-# Names of running processes; /proc has them wherever this runs.
+# /proc has command lines on every system; pgrep may be missing.
 ! grep -l snarl-stray-sleep /proc/[0-9]*/cmdline 2>/dev/null || fail "processes were left behind"
 try threads_first 0 'starts threads before main' --runs 5 -j2 <<'C'
 #include <pthread.h>
@@ -97,7 +98,7 @@ __attribute__((constructor)) static void early(void) { pthread_t t; pthread_crea
 int main(void) { pthread_t t; pthread_create(&t, 0, nothing, 0); return pthread_join(t, 0); }
 C
 
-# What cannot be run at all: one line, exit 3.
+# Programs that cannot be run give exit code 3 and one line.
 refuse() {
 	text=$1
 	shift

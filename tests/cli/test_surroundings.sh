@@ -1,4 +1,5 @@
-# stdin, arguments, environment, folder and output are part of a run and its replay.
+# A replay gets the run's stdin, arguments, folder and saved environment, so that addresses and
+# output are the same; oracles for output and exit status work in test and replay.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >world.c <<'C'
@@ -11,7 +12,7 @@ cat >world.c <<'C'
 static int count, words;
 static const char *given;
 
-/* The addresses of arguments and variables are part of what happens. */
+/* uses addresses of arguments and variables, so that a change of their place shows in the events */
 static void *add(void *arg)
 {
 	count++;
@@ -46,7 +47,7 @@ snarl-cc -g -O1 -pthread world.c -o world
 export GIVEN='a b' MINE=x
 printf '1\n2\nthree\n' >input
 
-# found WANT_FAILURE OPTIONS…: with input on stdin
+# found WANT_FAILURE OPTIONS…: runs with the file input as stdin
 found() {
 	failure=$1
 	shift
@@ -64,13 +65,13 @@ found '"exit 3"' --env GIVEN
 cat input >copy
 same "the copy of stdin" copy out/bugs/B001/stdin
 unset GIVEN
-# Only what matters and what was asked for is saved, whatever else is set.
+# Only variables that matter to the C library and those named by --env are saved.
 sed -n 's/^environment "*\([A-Z_]*\)=.*/\1/p' out/bugs/B001/schedule.txt |
 	grep -v -e '^LD_' -e '^LANG' -e '^LC_' -e '^TZ$' -e '^MALLOC_' -e '^GLIBC_T' >got
 grep -q '^environment LC_ALL=C$' out/bugs/B001/schedule.txt || fail "LC_ALL"
 echo GIVEN >want
 same "saved variables" want got
-# From elsewhere, with another stdin and environment of another size, it is the same run.
+# Another folder, other stdin and a larger environment do not change the replay.
 echo "$want 1" >want
 for backend in user kernel; do
 	status=0
@@ -79,7 +80,7 @@ for backend in user kernel; do
 	[ $status = 1 ] || { cat err; fail "replay: exit $status"; }
 	same "output of the replay" want got
 done
-# What was not saved comes from whoever replays.
+# Variables that were not saved come from the replaying user's environment.
 status=0
 (unset MINE && snarl replay out/bugs/B001) >got 2>err || status=$?
 [ $status = 1 ] || { cat err; fail "replay: exit $status"; }
@@ -95,7 +96,7 @@ snarl replay --quiet out/bugs/B001 && fail "the check passes" || [ $? = 1 ]
 snarl test --expect-exit any --runs 100 --quiet --out none -- ./world <input || fail "--expect-exit any"
 snarl test --check 'cat >/dev/null' --runs 100 --quiet --out none -- ./world <input || fail "--check that says yes"
 
-# From a pipe every run gets the same, with any number of workers, and so does the replay.
+# stdin from a pipe is the same for every run, with any number of workers, and in the replay.
 for option in -j1 -j3 --no-fork-server; do
 	status=0
 	rm -rf out
@@ -108,12 +109,12 @@ for option in -j1 -j3 --no-fork-server; do
 	echo "$want 1" | cmp -s - got || fail "a pipe, $option: the replay printed $(cat got)"
 done
 
-# A variable set by --env.
-! grep -r MINE out || fail "a variable was saved that nobody asked for"
+# --env NAME=VALUE sets a variable.
+! grep -r MINE out || fail "a variable was saved without --env"
 found '"exit 3"' --env MINE=y
 grep -q '^environment MINE=y$' out/bugs/B001/schedule.txt || fail "--env"
 
-# A changed stdin or a missing program is said.
+# A changed stdin is reported.
 echo more >>out/bugs/B001/stdin
 status=0
 snarl replay out/bugs/B001 2>err || status=$?

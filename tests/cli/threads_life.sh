@@ -1,14 +1,14 @@
-# Threads in numbers, and all the ways they end: nothing is lost, everyone has its
-# name, its start, its end and its one lock and unlock in the trace.
+# Many threads and all ways to start and end one: each has its name, start, end, one lock and one
+# unlock in the trace, and nothing is lost.
 . "$SNARL_ROOT/tests/lib.sh"
 here=$SNARL_ROOT/tests/cli/threads
 
-# per_thread KIND: how often "so many of KIND" occurs among the threads but main.
+# per_thread KIND: prints "T x N" for T threads other than main with N events of this kind each
 per_thread() {
 	"$tools/count" t.snarl "$1" | awk '$1 != "0" { n[$2]++ } END { for (i in n) print n[i] " x " i }'
 }
 
-# expect KIND WANTED
+# expect KIND WANTED: compares per_thread with WANTED
 expect() {
 	got=$(per_thread "$1")
 	[ "$got" = "$2" ] || fail "$what: $1: $got, not $2"
@@ -28,7 +28,8 @@ expect unlock "256 x 1"
 expect start "256 x 1"
 expect end "256 x 1"
 
-# More than there are places for: that is counted, and nobody is harmed.
+# More threads than the runtime has slots: the rest is counted as not recorded, and runs
+# undisturbed.
 RECORD_OPTIONS= record t.snarl ./life alive 2100
 [ "$(cat record.out)" = 2100 ] || fail "alive 2100: $(cat record.out)"
 grep -q '53 threads were not recorded' record.err || { cat record.err; fail "alive 2100"; }
@@ -39,7 +40,7 @@ life many 5000
 expect lock "5000 x 1"
 expect end "5000 x 1"
 "$tools/count" t.snarl lock | awk '$1 != "0" && $1 != "0." ++n { print; exit 1 }' || fail "many: names"
-# Places are used again: no more memory than for those alive at a time.
+# Slots of ended threads are reused: memory is bounded by the threads alive at a time.
 [ "$(wc -c <t.snarl)" -lt 3000000 ] || fail "many: $(wc -c <t.snarl) bytes"
 
 life detached 300
@@ -58,7 +59,7 @@ same "main: ends" want ends
 
 life foreign 5
 [ "$(cat record.out)" = 5 ] || fail "foreign: $(cat record.out)"
-# The C library's own thread behind them may have left something too.
+# The C library's own helper thread may have events, too.
 "$tools/count" t.snarl lock >locks
 [ "$(grep -c '^~[0-9]* 1$' locks)" = 5 ] || { cat locks; fail "foreign: locks"; }
 

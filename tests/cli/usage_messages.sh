@@ -1,8 +1,9 @@
 #!/bin/sh
-# Wrong command lines: one line, exit 2, and a hint. Help: exit 0, on stdout.
+# Wrong command lines give exit code 2 and one line with a hint. Help goes to stdout with exit code
+# 0.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# wrong MESSAGE ARGS…
+# wrong MESSAGE ARGS…: exit code 2, and MESSAGE as the only output
 wrong() {
 	message=$1
 	shift
@@ -83,7 +84,7 @@ done
 status=0
 snarl >out 2>err </dev/null || status=$?
 [ $status = 2 ] && [ ! -s out ] && [ -s err ] || fail "snarl alone: exit $status"
-# Every command of the help has a page of its own.
+# Every command that the help lists has a page in docs.
 snarl help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v -e '^cc$' -e '^snarl' >commands
 for command in $(cat commands); do
 	[ -e "$SNARL_ROOT/docs/$command.md" ] || fail "no docs/$command.md"

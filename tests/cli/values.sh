@@ -1,5 +1,5 @@
-# What accesses read and write, as the trace of a bug has it: every size, unaligned ones,
-# atomics, values that are never there because the access fails, the same with both back ends.
+# Values of accesses in the trace of a bug: every size, unaligned, atomics, and accesses that crash
+# and so have none; the same with both back ends. Analyses ignore them; reports show them.
 . "$SNARL_ROOT/tests/lib.sh"
 
 cat >sizes.c <<'C'
@@ -35,7 +35,7 @@ static void *touch(void *arg)
 	return arg;
 }
 
-/* By turns: all of it is shared, and the second thread's values are known. */
+/* runs after main, so all memory is shared and the values are known */
 static void *second(void *arg)
 {
 	pthread_barrier_wait(&both);
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 }
 C
 
-# values TRACE THREAD: operation, object and value of each access that has one.
+# values TRACE THREAD: prints operation, object and value of each access that has one
 values() {
 	snarl dump --json "$1" 2>/dev/null | jq -r --arg t "$2" 'select(.thread == $t and (.op == "value" or .op == "read" or
 		.op == "write" or (.op | startswith("atomic"))) and .object.kind == "global" and .object.name != "both") |
@@ -71,7 +71,7 @@ values() {
 		sed 's/ *$//'
 }
 
-# By hand: the second thread finds what the first one left.
+# Worked out by hand: the second thread continues with main's results.
 cat >wanted <<'X'
 read one 0 1
 value one 0 1 0
@@ -127,11 +127,11 @@ for cc in $(compilers); do
 	done
 done
 
-# Who asks for no values gets none.
+# Recordings have no values unless asked for.
 snarl record --quiet -o recorded.snarl ./sizes || [ $? = 1 ]
 ! snarl dump recorded.snarl 2>/dev/null | grep -q ' value ' || fail "values in a recording"
 
-# Analyses find the same with and without them.
+# Analyses find the same with and without values.
 example bank
 snarl test --quiet --out out-bank -- ./bank </dev/null || [ $? = 1 ]
 snarl dump --raw out-bank/bugs/B001/trace.snarl 2>/dev/null >with.txt
@@ -143,7 +143,7 @@ done
 jq -e '.predicted > 0' with.json >/dev/null || fail "nothing predicted"
 same "analyses look at values" without.json with.json
 
-# Every read finds what was written last: the memory of the run, from its values alone.
+# Each read of balance has the value written last.
 snarl dump out-bank/bugs/B001/trace.snarl 2>/dev/null | awk -F '\t; ' '{ split($1, w, " "); op = w[2] }
 	op == "value" && $2 ~ /^balance = / { split($2, v, " "); n++
 		if (before == "read" && v[3] != now) { print "read", v[3], "but it is", now; exit 1 }
@@ -151,13 +151,13 @@ snarl dump out-bank/bugs/B001/trace.snarl 2>/dev/null | awk -F '\t; ' '{ split($
 	{ before = op }
 	BEGIN { now = 0 } END { exit n < 14 }' || fail "what was read is not what was written"
 
-# The report tells them, and in which order they went wrong.
+# The report has the values, and the story in the right order.
 snarl hunt --quiet --out out-hunt -- ./bank </dev/null || [ $? = 1 ]
 snarl report --width 120 out-hunt/bugs/B001 >report.txt
 snarl report --format json out-hunt/bugs/B001 >report.json
 sentence=$(jq -r '[.bugs[0].picture[] | select(.number)] | sort_by(.number) |
 	"Thread \(.[0].thread) read \(.[0].value) before thread \(.[1].thread) wrote \(.[1].value), and then wrote \(.[2].value) over it."' report.json)
-grep -Fq "$sentence" report.txt || { cat report.txt; fail "not told: $sentence"; }
+grep -Fq "$sentence" report.txt || { cat report.txt; fail "not in the report: $sentence"; }
 jq -e '[.bugs[0].picture[] | select(.op == "read" or .op == "write") | .value | tonumber % 10] | length > 5 and all(. == 0)' \
 	report.json >/dev/null || fail "values of the picture"
 jq -e '.bugs[0].picture[] | select(.number == 1) | .text == "reads \(.value) from balance"' report.json >/dev/null || fail "text of step 1"

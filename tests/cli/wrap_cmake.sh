@@ -1,6 +1,6 @@
 #!/bin/sh
-# A CMake project with a shared and a static library, threads and C++ builds unchanged:
-# with CC and CXX set, and with the toolchain file.
+# A CMake project with a shared and a static library, threads and C++ builds unchanged with CC and
+# CXX set, with the toolchain file, and as a production build.
 : "${SNARL_ROOT:=$(cd "$(dirname "$0")/../.." && pwd)}" "${SNARL_BUILD:=$SNARL_ROOT/build}"
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/cli/wrap_project.inc"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# CC=snarl-cc ./configure && make, with the usual tests of a configure script, a static
-# library, and a shared one built the way hand-written makefiles do it.
+# CC=snarl-cc ./configure && make: the usual tests of a configure script, a static library, and a
+# shared one linked the way hand-written makefiles do it.
 : "${SNARL_ROOT:=$(cd "$(dirname "$0")/../.." && pwd)}" "${SNARL_BUILD:=$SNARL_ROOT/build}"
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/cli/wrap_project.inc"
@@ -40,7 +40,7 @@ EOF
 printf '#! /bin/sh\n' >install-sh
 autoconf >log 2>&1 && autoheader >>log 2>&1 || { cat log; fail "autoconf"; }
 
-# What the script finds out must not depend on the wrapper.
+# config.h must not depend on the wrapper.
 mkdir plain
 (cd plain && ../configure CC=gcc CXX=g++) >log 2>&1 || { cat log; fail "configure with gcc"; }
 CC=snarl-cc CXX=snarl-c++ SNARL_CC=gcc SNARL_CXX=g++ ./configure >log 2>&1 ||

@@ -1,11 +1,12 @@
 #!/bin/sh
-# What snarl-cc refuses, with one line and a code; and --snarl-print.
+# What snarl-cc and its assembler refuse, with one line and an exit code; --snarl-print; the bytes
+# of inlined hooks.
 : "${SNARL_ROOT:=$(cd "$(dirname "$0")/../.." && pwd)}" "${SNARL_BUILD:=$SNARL_ROOT/build}"
 . "$SNARL_ROOT/tests/lib.sh"
 
 echo 'int main(void) { return 0; }' >a.c
 
-# refused CODE TEXT CMD…
+# refused CODE TEXT CMD…: exit code CODE and one line that contains TEXT
 refused() {
 	refused_code=$1 refused_text=$2
 	shift 2
@@ -30,11 +31,11 @@ refused 3 'no libsnarlrt.a under' env SNARL_HOME=/proc snarl-cc -c a.c
 echo '@self' >self
 refused 2 'too many response files' snarl-cc @self -c a.c
 
-# A compiler whose name does not tell is asked.
+# A compiler with an unknown name is asked for its version.
 printf '#!/bin/sh\nexec gcc "$@"\n' >odd && chmod +x odd
 SNARL_CC=./odd snarl-cc a.c -o a && ./a || fail "a gcc of another name"
 
-# The assembler never runs itself.
+# The assembler does not start itself, even if it is first in PATH.
 as=$SNARL_BUILD/libexec/as
 printf '\tnop\n' >a.s
 PATH=$SNARL_BUILD/libexec:$PATH "$as" a.s -o a.o || fail "as, first in PATH"
@@ -51,7 +52,7 @@ printf '#!/bin/sh\nkill -TERM $$\n' >dying && chmod +x dying
 status=0
 SNARL_REAL_AS=./dying "$as" b.s -o a.o || status=$?
 [ $status = 143 ] || fail "as, killed: $status"
-# The bytes the runtime looks for.
+# The first bytes of inlined hooks, by which the runtime finds them.
 bytes_of() {
 	objcopy -O binary -j .text "$1" bytes && od -An -v -tx1 bytes | tr -d ' \n'
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A Meson project builds unchanged; Meson links libraries with --no-undefined by itself.
+# A Meson project builds unchanged; Meson links libraries with --no-undefined by default.
 : "${SNARL_ROOT:=$(cd "$(dirname "$0")/../.." && pwd)}" "${SNARL_BUILD:=$SNARL_ROOT/build}"
 . "$SNARL_ROOT/tests/lib.sh"
 . "$SNARL_ROOT/tests/cli/wrap_project.inc"

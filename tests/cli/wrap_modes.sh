@@ -1,6 +1,6 @@
 #!/bin/sh
-# The ways a compiler is called, each with gcc and one version of clang: same files, same exit
-# codes, a working program.
+# All ways to call a compiler (steps, libraries, LTO, response files, -MD …), with gcc and one
+# clang: snarl-cc makes the same files, has the same exit codes, and the program works.
 : "${SNARL_ROOT:=$(cd "$(dirname "$0")/../.." && pwd)}" "${SNARL_BUILD:=$SNARL_ROOT/build}"
 . "$SNARL_ROOT/tests/lib.sh"
 
@@ -27,18 +27,18 @@ int main(int argc, char **argv)
 }
 EOF
 
-# ok CMD…: succeeds.
+# ok CMD…: CMD succeeds
 ok() {
 	"$@" || fail "$cc, $what: $*"
 }
 
-# runs PROGRAM ARGS…: prints 42.
+# runs PROGRAM ARGS…: it prints 42
 runs() {
 	runs_got=$("$@") || fail "$cc, $what: $* exits with $?"
 	[ "$runs_got" = 42 ] || fail "$cc, $what: $* prints '$runs_got'"
 }
 
-# has FILE SYMBOL-PATTERN
+# has FILE SYMBOL-PATTERN: nm lists such a symbol
 has() {
 	nm "$1" | grep -q "$2" || fail "$cc, $what: $1 has no $2"
 }
@@ -139,7 +139,7 @@ int add(int n)
 	return got + value - 40;
 }
 EOF
-	# clang's own assembler does not take such a mixture.
+	# clang's integrated assembler does not accept mixed syntax.
 	case $cc in clang*) gas=-fno-integrated-as ;; *) gas= ;; esac
 	ok snarl-cc -O1 $gas main.c asm.c -o a
 	runs ./a
@@ -172,7 +172,7 @@ EOF
 	ok test -s pre.h.gch
 }
 
-# Link-time optimisation: gcc's compiles while linking, and finds our assembler then.
+# Link-time optimisation: gcc compiles while linking, and must find our assembler then.
 lto() {
 	what=-flto
 	snarl-cc -O2 -flto -c main.c add.c || fail "$cc -flto -c"

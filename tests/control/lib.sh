@@ -3,17 +3,17 @@
 control_programs=$SNARL_ROOT/tests/control/programs
 rerun=$tools/rerun
 
-# Stdin of all programs: lines.c counts it, the others do not care.
+# stdin of all programs: lines.c reads it, the others ignore it
 seq 20 | sed 's/^/line /' >lines.txt
 
-# control_sources [PATTERN]: the programs, one a line.
+# control_sources [PATTERN]: prints the programs, one per line.
 control_sources() {
 	for control_source in "$control_programs"/${1:-*}.c "$control_programs"/${1:-*}.cc; do
 		[ ! -e "$control_source" ] || echo "$control_source"
 	done
 }
 
-# control_field SOURCE KEY: what its first comment says after "KEY:".
+# control_field SOURCE KEY: prints what the first comment of SOURCE has after "KEY:".
 control_field() {
 	sed -n "1,/\*\//s/^[ /*]*$2: *//p" "$1" | sed 's/ *\*\/$//'
 }
@@ -24,7 +24,7 @@ control_name() {
 	echo "${control_name_base%.*}"
 }
 
-# control_build CC FOLDER SOURCE…: all of them, two at a time.
+# control_build CC FOLDER SOURCE…: compiles all of them to FOLDER, two at a time.
 control_build() {
 	control_cc=$1 control_folder=$2
 	shift 2
@@ -39,7 +39,7 @@ control_build() {
 		fail "$control_cc: a program does not compile"
 }
 
-# control_arguments SOURCE PROGRAM: a line for each way it is to be run.
+# control_arguments SOURCE PROGRAM: prints a line of arguments for each way to run the program.
 control_arguments() {
 	case $(control_field "$1" fails) in
 	*"each name it lists"*) "$2" | sed 's/^/ /' ;;
@@ -47,7 +47,8 @@ control_arguments() {
 	esac
 }
 
-# A cheap program with a bug that every strategy finds, and its saved bug as snarl-out/bugs/B001.
+# control_bug: hunts in a small program with a bug that every strategy finds; it is saved as
+# snarl-out/bugs/B001.
 control_bug() {
 	cat >bug.c <<'BUG'
 #include <assert.h>
@@ -88,7 +89,8 @@ BUG
 	[ $control_status = 1 ] || { cat err; fail "the bug was not found: exit $control_status"; }
 }
 
-# control_try PROGRAM-AND-ARGUMENTS BACKEND STRATEGY RUNS: passes, or fails as $fails says.
+# control_try PROGRAM-AND-ARGUMENTS BACKEND STRATEGY RUNS: snarl test passes, or fails as $fails
+# says.
 control_try() {
 	status=0
 	rm -rf out
@@ -114,6 +116,7 @@ control_head() {
 	runs=$(control_field "$source" runs)
 	runs=${runs:-200}
 	few=$(((runs + 9) / 10))
-	# What fails under some schedules only needs more; it ends with the first.
+	# A bug that only some schedules show needs all runs; the search ends with the first
+	# failure.
 	[ -z "$fails" ] || few=$runs
 }

@@ -1,6 +1,6 @@
 /*
- * Phases between barriers: each thread writes its own cell, then reads its neighbour's, without
- * a lock. Broken: there is no barrier between reading and the next writing.
+ * Phases between barriers: each thread writes its own cell, then reads its neighbour's, without a
+ * lock. Broken: no barrier between reading and the next write.
  */
 #include <assert.h>
 #include <pthread.h>

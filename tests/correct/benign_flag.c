@@ -1,7 +1,7 @@
 /* races */
 /*
- * A plain flag tells a thread to stop. Sooner or later it sees it; nothing else depends on it.
- * Broken: something does.
+ * A plain flag tells a thread to stop. The thread sees it eventually; nothing else depends on it.
+ * Broken: other data depends on it.
  */
 #include <assert.h>
 #include <pthread.h>

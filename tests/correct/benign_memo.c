@@ -1,14 +1,14 @@
 /* races */
 /*
- * A value that anybody may work out, and who comes late does so again and stores the same.
- * Broken: a mark beside the value says that it is there.
+ * A value that every thread may compute; a late thread computes and stores the same value again.
+ * Broken: a flag beside the value says that the value is there.
  */
 #include <assert.h>
 #include <pthread.h>
 
 struct text {
 	const char *chars;
-	volatile unsigned hash;		/* 0: not known yet */
+	volatile unsigned hash;		/* 0: not computed yet */
 	volatile int known;
 };
 

@@ -1,6 +1,6 @@
 /* races */
 /*
- * Plain counters that may lose an increment, and nobody minds. Broken: somebody does.
+ * Plain counters that may lose an increment without harm. Broken: the sum is checked.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* options: --spurious */
 /*
- * Conditions waited for in a loop: wake-ups for no reason, or stolen by another thread, do
- * no harm, nor does a signal sent before anybody waits. Broken: `if` in place of `while`.
+ * Conditions waited for in a loop: spurious wake-ups, wake-ups stolen by another thread, and a
+ * signal before any thread waits do no harm. Broken: `if` instead of `while`.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Results by future and promise, an exception among them, and a queue with a condition and a
- * lambda to wait for. Broken: the promise is kept before the result is complete.
+ * Results by future and promise, one of them an exception, and a queue with a condition and a
+ * predicate. Broken: the promise is fulfilled before the result is complete.
  */
 #include <cassert>
 #include <condition_variable>
@@ -39,7 +39,7 @@ static size_t letters()
 	}
 }
 
-static std::string text;	/* what the promise is about */
+static std::string text;	/* the data that the promise announces */
 
 static void answer(std::promise<int> *promise)
 {

@@ -1,6 +1,6 @@
 /*
- * What C++ does by itself: statics made once, call_once, atomic_flag as a lock, and objects
- * whose last owner deletes them. Broken: "once" by a plain look and then doing it.
+ * Initialisation in C++: statics constructed once, call_once, atomic_flag as a lock, and objects
+ * that their last owner deletes. Broken: "once" by a plain check before the call.
  */
 #include <atomic>
 #include <cassert>

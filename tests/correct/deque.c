@@ -1,6 +1,6 @@
 /*
- * A work-stealing deque: its owner pushes and pops at one end, a thief steals at the other;
- * only for the last item do they fight (Chase and Lev 2005). Broken: they do not.
+ * A work-stealing deque: its owner pushes and pops at one end, a thief steals at the other; they
+ * compete only for the last item (Chase and Lev 2005). Broken: without competition.
  */
 #include <assert.h>
 #include <pthread.h>

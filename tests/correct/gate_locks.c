@@ -1,6 +1,6 @@
 /*
- * Two locks taken in both orders, but only while a third one is held; and accounts locked in
- * the order of their addresses. Broken: one of them does without the gate.
+ * Two locks taken in both orders, but only while a third one (the gate) is held; and accounts
+ * locked in the order of their addresses. Broken: one of the moves skips the gate.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ static void *forth(void *arg)
 	pthread_mutex_lock(&gate);
 	move(&a[0], &a[1], 3);
 	pthread_mutex_unlock(&gate);
-	move(&a[1], &a[2], 1);		/* in the order of all who have no gate */
+	move(&a[1], &a[2], 1);		/* ordered by address: needs no gate */
 	return arg;
 }
 
@@ -53,7 +53,7 @@ int main(void)
 {
 	pthread_t threads[2];
 
-	/* The inverse once more, before there is anybody else. */
+	/* The inverse move, before any other thread runs. */
 	move(&a[2], &a[1], 1);
 	pthread_create(&threads[0], NULL, forth, NULL);
 	pthread_create(&threads[1], NULL, back, NULL);

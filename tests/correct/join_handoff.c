@@ -1,6 +1,6 @@
 /*
- * A tree of threads: each sums a part, and who made it reads the result after the join, not
- * before. Broken: before.
+ * A tree of threads: each sums a part, and its creator reads the result after the join. Broken:
+ * before the join.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Double-checked initialisation: a look without the lock, by an acquire load, then one with it.
- * Broken: the pointer is shown before what it points to is complete.
+ * Double-checked initialisation: a check without the lock, by an acquire load, then one with it.
+ * Broken: the pointer is published before the object is complete.
  */
 #include <assert.h>
 #include <pthread.h>

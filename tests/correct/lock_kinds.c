@@ -1,7 +1,7 @@
 /* options: --timeouts */
 /*
- * Recursive and error-checking mutexes, tries and time-outs, with every result looked at.
- * Broken: who did not get the lock goes on as if it had.
+ * Recursive and error-checking mutexes, trylock and time-outs, with every result checked. Broken: a
+ * thread that did not get the lock continues as if it had.
  */
 #define _GNU_SOURCE
 #include <assert.h>

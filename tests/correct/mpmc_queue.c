@@ -1,7 +1,7 @@
 /*
- * A bounded queue for many producers and consumers. Every cell has a sequence number that
- * says whose turn it is; the values are plain. Broken: a cell is handed on before its value
- * is in it.
+ * A bounded queue for many producers and consumers. Each cell has a sequence number that says
+ * whose turn it is; the values are plain. Broken: a cell is handed on before its value is written
+ * to it.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static struct cell cells[SIZE];
 static _Atomic unsigned put_at, get_at;
 static atomic_int seen[2 * EACH + 1];
 
-/* The cell of the next ticket, once its turn has come to ticket + ahead. */
+/* Returns the cell of the next ticket once its sequence number is ticket + ahead. */
 static struct cell *claim(_Atomic unsigned *counter, unsigned ahead, unsigned *ticket)
 {
 	unsigned t = atomic_load_explicit(counter, memory_order_relaxed);

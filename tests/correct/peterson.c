@@ -1,6 +1,6 @@
 /*
  * Mutual exclusion from loads and stores alone, all sequentially consistent (Peterson 1981).
- * Broken: the turn is given away before the wish is known.
+ * Broken: the turn is given away before the thread raises its flag.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Work is handed over through a pipe: the kernel is the only synchronisation there is. Broken:
- * a job is finished only after it was sent.
+ * Work is handed over through a pipe: the kernel is the only synchronisation. Broken: a job is
+ * completed after it was sent.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
  * Read-copy-update: readers follow a pointer without a lock; the writer publishes a copy, waits
- * until no reader can have the old one, and frees it. Broken: it does not wait.
+ * until no reader can hold the old one, and frees it. Broken: it does not wait.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ struct route {
 };
 
 static struct route *_Atomic current;
-static atomic_uint reading[READERS];	/* odd: within a critical section */
+static atomic_uint reading[READERS];	/* odd: inside a read-side critical section */
 
 static struct route *make(int from)
 {

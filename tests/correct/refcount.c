@@ -1,5 +1,6 @@
 /*
- * Whoever drops the last reference frees the object. Broken: the count goes down in two steps.
+ * The thread that drops the last reference frees the object. Broken: the count goes down in two
+ * steps.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * A cache that is mostly read: look-ups share the lock, a miss takes it alone, and looks again
- * before it writes. Broken: it does not look again.
+ * A cache that is mostly read: look-ups share the lock; a miss takes it exclusively and checks
+ * again before it writes. Broken: it does not check again.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Semaphores as what a lock cannot be: taken by one thread and given back by another, and as
- * the empty and full places of a buffer. Broken: the baton is passed on before the work is done.
+ * Semaphores where a mutex would not do: one thread takes them and another posts; they count empty
+ * and full slots of a buffer. Broken: the baton is passed on before the work is done.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * A sequence lock as C11 wants it: the data is in relaxed atomics, fences keep the order.
- * Readers see halves of an update and throw them away. Broken: they keep them.
+ * A sequence lock as C11 requires: the data is in relaxed atomics, fences keep the order. Readers
+ * see halves of an update and discard them. Broken: they use them.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Spin locks made at home: by exchange, by tickets, by compare and swap with a pause that
- * grows. What they protect is plain. Broken: the first looks, and then takes.
+ * Home-made spin locks: by exchange, by tickets, by compare-and-swap with growing pauses. They
+ * protect plain data. Broken: the first one checks and sets in two steps.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -45,11 +45,11 @@ static void give_ticket(void)
 static void take_owner(int me)
 {
 	unsigned pause = 1;
-	int nobody = 0;
+	int none = 0;
 
-	while (!atomic_compare_exchange_weak_explicit(&owner, &nobody, me, memory_order_acquire,
+	while (!atomic_compare_exchange_weak_explicit(&owner, &none, me, memory_order_acquire,
 						      memory_order_relaxed)) {
-		nobody = 0;
+		none = 0;
 		for (volatile unsigned i = 0; i < pause; i++)
 			;
 		pause = pause < 64 ? pause * 2 : pause;

@@ -1,6 +1,6 @@
 /*
- * A ring for one producer and one consumer: indices are atomic, slots are plain.
- * Broken: the producer moves the index on before it fills the slot.
+ * A ring for one producer and one consumer: indices are atomic, slots are plain. Broken: the
+ * producer advances the index before it fills the slot.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #define ITEMS 5
 
 static int slot[SIZE];
-static _Atomic unsigned head, tail;	/* next to read, next to write */
+static _Atomic unsigned head, tail;	/* next to be read, next to be written */
 
 static bool put(int value)
 {

@@ -1,6 +1,6 @@
 /*
- * A lock-free stack whose nodes are freed while others may look at them: who pops says by a
- * hazard pointer what it is about to read. Broken: nobody looks at the hazard pointers.
+ * A lock-free stack whose nodes are freed while others may read them: a popping thread announces by
+ * a hazard pointer what it is about to read. Broken: hazard pointers are ignored.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * A lock-free stack of indices into a pool that is never freed; a tag beside the top tells
- * a node that came back from one that stayed. Broken: the top is read and written in two steps.
+ * A lock-free stack of indices into a pool that is never freed; a tag beside the top distinguishes a
+ * node that came back from one that stayed (ABA). Broken: the top is read and written in two steps.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -11,8 +11,8 @@
 #define NONE 0xffffu
 
 static _Atomic uint32_t next_of[NODES];
-static int owner[NODES];		/* plain: who has popped it */
-static _Atomic uint32_t top = NONE;	/* index, and a tag above it */
+static int owner[NODES];		/* plain: number of the thread that popped it */
+static _Atomic uint32_t top = NONE;	/* index in the low bits, tag above it */
 
 static int swap_top(uint32_t *old, uint32_t new)
 {

@@ -1,6 +1,6 @@
 /*
- * Statistics in relaxed atomics: no order among them, but nothing is lost. Broken: an
- * increment is a load and a store.
+ * Statistics in relaxed atomics: unordered, but no increment is lost. Broken: an increment is a
+ * load and a store.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -50,7 +50,7 @@ int main(void)
 
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, serve, &size[i]);
-	/* A look while they work may show any of it, in any order. */
+	/* read while the workers run: any part of the counts may be visible, in any order */
 	seen = atomic_load_explicit(&requests, memory_order_relaxed);
 	assert(seen <= THREADS * ROUNDS);
 	for (int i = 0; i < THREADS; i++)

@@ -1,6 +1,6 @@
 /*
- * The same name in every thread, but another place: thread-local variables, keys with
- * destructors, and stacks. Broken: one place for all.
+ * One name per thread-local object, but different memory in every thread: thread-local variables,
+ * keys with destructors, and stacks. Broken: one object for all threads.
  */
 #include <assert.h>
 #include <pthread.h>

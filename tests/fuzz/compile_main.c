@@ -1,5 +1,6 @@
 /*
- * Runs a program in a second thread, after the first one has read what it may use.
+ * Runs a program of csmith in a second thread, after the first thread has read all memory that the
+ * program may use.
  */
 #include <pthread.h>
 #include <stddef.h>

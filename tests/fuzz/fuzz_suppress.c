@@ -1,6 +1,6 @@
 /*
- * Any bytes as a suppression file: what is read must match names without a crash, and in
- * time that does not explode; what is not read has a line that says why.
+ * Parses any bytes as a suppression file. If they parse, matching names must not crash or take
+ * exponential time; if not, the message must name a line and a reason.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct suppressions *s = suppress_new();
-	char *copy = malloc(size ? size : 1);	/* of exactly that size, so that ASan sees a byte too far */
+	char *copy = malloc(size ? size : 1);	/* exact size: ASan detects reads beyond it */
 	struct err err = { "" };
 
 	memcpy(copy, data, size);

@@ -1,4 +1,4 @@
-/* seeds DIR: writes seeds.h there, a file each. Runs in the root of the sources. */
+/* seeds DIR: writes each seed of seeds.h to a file in DIR. Runs in the root of the sources. */
 #include "seeds.h"
 
 int main(int argc, char **argv)

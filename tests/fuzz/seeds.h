@@ -1,6 +1,6 @@
 /*
- * Traces to begin fuzzing with, and how many events each has. They are made, not kept: so
- * they are always of the present layout. tests/fuzz/corpus has what is text, and what was found.
+ * Traces that fuzzing starts with, and their numbers of events. They are generated, so they always
+ * have the present format. tests/fuzz/corpus has text traces and inputs that were found.
  */
 #ifndef FUZZ_SEEDS_H
 #define FUZZ_SEEDS_H
@@ -26,7 +26,7 @@ static void seed_meta(struct buf *b)
 	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_META }, pairs, sizeof(pairs));
 }
 
-/* Killed: no end, a chunk is missing, and another is cut. */
+/* Of a killed run: no END, a chunk is missing, and another is truncated. */
 static void seed_killed(struct buf *b)
 {
 	const struct trace_record first[] = {
@@ -150,7 +150,7 @@ static void seed_bunches(struct buf *b)
 	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 1, .time = 115 }, table, sizeof(table[0]));
 }
 
-/* Finished: a chunk is compressed, the last one counts all before it. */
+/* finished: one chunk is compressed, the last one counts all before it */
 static void seed_finished(struct buf *b)
 {
 	static const char trailer[] = "finished_chunks\0" "1";
@@ -169,7 +169,7 @@ static void seed_finished(struct buf *b)
 	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_END }, trailer, sizeof(trailer));
 }
 
-/* The corpus' text as a trace. */
+/* The text of the corpus as a trace. */
 static void seed_total(struct buf *b)
 {
 	struct err err = { "" };
@@ -187,7 +187,8 @@ static void seed_total(struct buf *b)
 	unlink(path);
 }
 
-/* Live memory, small: a ring, a stash and an outbox of a chunk each, two slots and no more. */
+/* Live memory in miniature: a ring, undecided chunks and an outbox of one chunk each, and two
+ * slots. */
 static void seed_live(struct buf *b)
 {
 	enum { RINGS = 256, STASH = 512, OUT = 768, SLOTS = 1024, SIZE = SLOTS + 2 * sizeof(struct live_slot) };

@@ -1,8 +1,7 @@
 /*
- * What is done with any bytes: read as a trace, as a text trace, or as the live
- * memory of a killed process. Nothing may crash, and what was read must come
- * back unchanged from its text and from a copy. The fuzzer and the unit tests
- * (which replay tests/fuzz/corpus) share this.
+ * Reads any bytes as a trace, as a text trace, or as the live memory of a killed process. Nothing
+ * may crash, and the events read must come back unchanged from their text and from a copy. The
+ * fuzzer and the unit tests (which replay tests/fuzz/corpus) share this.
  */
 #ifndef FUZZ_TARGET_H
 #define FUZZ_TARGET_H
@@ -19,7 +18,8 @@
 #include "trace/write/finish.h"
 #include "trace/write/writer.h"
 
-#define FUZZ_MAX_EVENTS 3000	/* beyond, only read: a chunk can foretell millions */
+#define FUZZ_MAX_EVENTS 3000	/* longer traces are only read: a chunk can stand for millions of
+				 * predicted records */
 #define FUZZ_MAX_READ 100000
 
 #define FUZZ_CHECK(what) \
@@ -58,7 +58,7 @@ static int fuzz_memfd(const uint8_t *data, size_t size)
 	return fd;
 }
 
-/* All events up to `max`; -1 if it is damaged, else how many. */
+/* Reads up to `max` events; returns their number, or -1 if the trace is damaged. */
 static long fuzz_read(struct reader *r, long max, bool *sorted)
 {
 	struct event ev, last = { 0 };
@@ -78,7 +78,7 @@ static long fuzz_read(struct reader *r, long max, bool *sorted)
 	return got < 0 ? -1 : n;
 }
 
-/* The same sum for the same accesses in any order. */
+/* A sum that does not depend on the order of accesses. */
 struct fuzz_sum {
 	uint64_t sum;
 	long count;
@@ -103,7 +103,7 @@ static bool fuzz_access(void *ctx, uint32_t thread, const struct trace_record *l
 	return s->count < FUZZ_MAX_READ;
 }
 
-/* Accesses without order: those of the events, of which there are `n`, -1: it is damaged. */
+/* Reads accesses unordered; they must be those of the `n` events (-1: the trace is damaged). */
 static void fuzz_accesses(struct reader *r, long n)
 {
 	struct fuzz_sum events = { 0 }, accesses = { 0 };
@@ -168,7 +168,7 @@ static void fuzz_round_trip(struct reader *r, bool sorted)
 	reader_close(text);
 	close(fd);
 	if (!sorted)
-		return;		/* equal times in another order than the binary form has */
+		return;		/* events of equal time are in another order in the binary form */
 	FUZZ_CHECK(writer_copy(r, fuzz_file(), WRITER_ZSTD, &err) == 0);
 	copy = reader_open(fuzz_file(), &err);
 	if (!copy)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static pthread_barrier_t b;
-static int serial;	/* how often somebody was told to be the one */
+static int serial;	/* how often a thread got PTHREAD_BARRIER_SERIAL_THREAD */
 
 static void want(int got, int expected)
 {

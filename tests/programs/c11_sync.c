@@ -22,7 +22,7 @@ static void count(void)
 	calls++;
 }
 
-/* While main holds timed. */
+/* runs while main holds `timed` */
 static int loser(void *arg)
 {
 	(void)arg;
@@ -32,7 +32,7 @@ static int loser(void *arg)
 	return 0;
 }
 
-/* Says that it is there while it holds the mutex, so it is found waiting. */
+/* Reports that it is there while it holds the mutex, so main finds it waiting. */
 static int waiter(void *arg)
 {
 	(void)arg;

@@ -67,7 +67,7 @@ int main(void)
 	want(thrd_create(&t, detached, NULL), thrd_success);
 	want(thrd_detach(t), thrd_success);
 	sem_wait(&go);
-	/* It is gone when the kernel does not know it any more. */
+	/* The thread is gone when the kernel does not know its id any more. */
 	while (syscall(SYS_tgkill, getpid(), detached_tid, 0) == 0)
 		;
 	want(errno, ESRCH);

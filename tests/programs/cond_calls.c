@@ -1,6 +1,6 @@
 /*
- * Every pthread_cond_* call. A waiter says that it is there while it still
- * holds the mutex, so whoever gets the mutex afterwards finds it waiting.
+ * Every pthread_cond_* call. A waiter reports that it is there while it still holds the mutex, so a
+ * thread that gets the mutex afterwards finds it waiting.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A thread cancelled in pthread_cond_wait has the mutex again when it unwinds. */
+/* A thread cancelled in pthread_cond_wait holds the mutex again when it unwinds. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>

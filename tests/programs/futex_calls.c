@@ -1,8 +1,8 @@
 /*
- * Futexes by hand, through syscall(); and that other calls come through whole.
+ * Futexes by hand, through syscall(); other system calls are passed on unchanged.
  *
- * Whether a waiter is there already is asked by calls that go around
- * libc and are therefore not in the trace.
+ * Whether a waiter is there already is asked by calls that bypass libc and therefore are not in the
+ * trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static void want_error(long got, int expected)
 	want(errno, expected);
 }
 
-/* A system call that goes around libc, and so around the trace. */
+/* A system call that bypasses libc, and so the trace. */
 static long unseen(long number, long a, long b, long c, long d, void *e)
 {
 	register long fourth __asm__("r10") = d;
@@ -54,8 +54,8 @@ static long unseen_requeue(uint32_t *from, uint32_t *to)
 }
 
 /*
- * Until it sleeps. Linux 6.18 wakes a waiter that is requeued while it is about to sleep
- * now and then, so the requeue must not come earlier.
+ * Waits until the waiter sleeps. Linux 6.18 sometimes wakes a waiter that is requeued just before
+ * it sleeps, so the requeue must not come earlier.
  */
 static void wait_for_waiter(void)
 {

@@ -45,7 +45,7 @@ static void resized(void)
 	p = must(reallocarray(p, 10, 8));
 	if (strcmp(p, "kept") != 0)
 		exit(9);
-	/* It fails, and the old block stays. */
+	/* realloc fails, and the old block stays. */
 	errno = 0;
 	if (realloc(p, huge) || errno != ENOMEM || strcmp(p, "kept") != 0)
 		exit(9);

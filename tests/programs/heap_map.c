@@ -21,7 +21,7 @@ static void remap(char *p)
 
 	if (q == MAP_FAILED || q[0] != 1)
 		exit(9);
-	/* No room to grow where it is: it stays. */
+	/* No room to grow in place: mremap fails, and the mapping stays. */
 	errno = 0;
 	if (mremap(q, 4 * PAGE, 6 * PAGE, 0) != MAP_FAILED || errno != ENOMEM)
 		exit(9);

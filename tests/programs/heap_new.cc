@@ -1,7 +1,7 @@
 /* flags: -O1 -pthread -std=c++17 -fno-builtin */
 /*
- * operator new and delete are their callers' allocations; they throw as ever. (An
- * exception is a heap block too.)
+ * operator new and delete are allocations of their callers, and throw as usual. (An exception is a
+ * heap block, too.)
  */
 #include <cstdint>
 #include <cstdlib>

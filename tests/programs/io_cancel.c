@@ -1,4 +1,4 @@
-/* A thread cancelled in read(): the call ends as unwound, the clean-up runs. */
+/* A thread cancelled in read(): the call ends as unwound, the cleanup handler runs. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ int main(void)
 	pthread_join(thread, &result);
 	if (result != PTHREAD_CANCELED)
 		return 9;
-	/* It was given back. */
+	/* The cleanup handler unlocked it. */
 	pthread_mutex_lock(&m);
 	pthread_mutex_unlock(&m);
 	return 0;

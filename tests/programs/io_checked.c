@@ -1,5 +1,5 @@
 /* flags: -O1 -pthread -fno-builtin */
-/* The forms of calls that _FORTIFY_SOURCE makes, by their own names (string_checked.c). */
+/* The variants of calls that _FORTIFY_SOURCE uses, by their own names (see string_checked.c). */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdarg.h>

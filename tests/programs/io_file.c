@@ -25,7 +25,7 @@ static void locking(void)
 	check(fd < 0 || fstat(fd, &st) != 0 || (st.st_mode & 07777) != 0640);
 	check(flock(fd, LOCK_EX) != 0);
 	check(fcntl(fd, F_SETLKW, &range) != 0);
-	check((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR);	/* cannot block: not noted */
+	check((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR);	/* cannot block, so not recorded */
 	check(lockf(fd, F_ULOCK, 0) != 0);
 	check(fsync(fd) != 0);
 	check(fdatasync(fd) != 0);

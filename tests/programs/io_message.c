@@ -1,6 +1,6 @@
 /*
- * Queues of messages, POSIX's and System V's: what is sent is read, what is received
- * written, no more than came; and calls that fail.
+ * Message queues, POSIX's and System V's: a sent message is read, a received one written, up to its
+ * actual size; and calls that fail.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -48,7 +48,7 @@ BARE static void system_v(void)
 {
 	int first = msgget(IPC_PRIVATE, 0600), q = msgget(IPC_PRIVATE, 0600);
 
-	/* One of them may be 0, which is no object in a trace. */
+	/* One of the ids may be 0, which is no object in a trace. */
 	check(first < 0 || q <= 0 || msgctl(first, IPC_RMID, NULL) != 0);
 	check(msgsnd(q, &out, 6, 0) != 0);
 	check(msgrcv(q, &in, 24, 2, IPC_NOWAIT) != -1);

@@ -1,4 +1,4 @@
-/* read and write in all their forms over a pipe and a file; the buffers too. */
+/* read and write in all their forms over a pipe and a file, with accesses to the buffers. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Buffers of I/O are accesses: what was read is written to memory, as far as it came. */
+/* Buffers of I/O are accesses: a read writes to memory as many bytes as it returned. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdlib.h>

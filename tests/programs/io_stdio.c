@@ -1,5 +1,5 @@
 /* flags: -O1 -pthread -fno-builtin -D__NO_INLINE__ */
-/* What a program prints is output, whichever call it uses; memory streams are not. */
+/* Printing is recorded as output, whichever call is used; memory streams are not output. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static void printing(void)
 	list("%d\n", 9);
 	fflush(stdout);
 	dprintf(1, "%s\n", "direct");
-	printf("%s", "");	/* nothing */
+	printf("%s", "");	/* prints nothing */
 }
 
 static void in_memory(void)

@@ -1,4 +1,4 @@
-/* poll, select and epoll on a pipe that has something to read, and on one that has not. */
+/* poll, select and epoll on a pipe that has data to read, and on one that has none. */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* longjmp over instrumented frames: the call stack is the setjmp's again. */
+/* longjmp over instrumented frames: afterwards the call stack is that of setjmp. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A handler leaves by siglongjmp, out of a function it interrupted; twice. */
+/* A handler leaves by siglongjmp, out of a function that it interrupted; twice. */
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ int main(void)
 	struct sigaction act = { .sa_handler = handler };
 
 	sigaction(SIGUSR1, &act, NULL);
-	sigsetjmp(back, 1);	/* restores the mask, so that the second comes through */
+	sigsetjmp(back, 1);	/* restores the mask, so that the second signal is delivered */
 	if (caught < 2)
 		victim();
 	sched_yield();

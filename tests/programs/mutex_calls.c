@@ -57,7 +57,7 @@ static void one_thread(void)
 	want(pthread_mutex_unlock(&by_default), 0);
 }
 
-/* While main holds normal and checking. */
+/* runs while main holds `normal` and `checking` */
 static void *loser(void *arg)
 {
 	want(pthread_mutex_trylock(&normal), EBUSY);

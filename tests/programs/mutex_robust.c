@@ -1,4 +1,4 @@
-/* A robust mutex whose owner died: inherited once, then given up for good. */
+/* A robust mutex whose owner died: taken over once, then unusable for good. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

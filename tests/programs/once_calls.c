@@ -1,6 +1,6 @@
 /*
- * pthread_once: first and later callers, one initialiser inside another, one
- * that is cancelled and tried again, one that jumps out.
+ * pthread_once: first and later callers, one initialiser inside another, one that is cancelled and
+ * run again, one that leaves by longjmp.
  */
 #include <pthread.h>
 #include <semaphore.h>

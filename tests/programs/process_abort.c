@@ -1,4 +1,4 @@
-/* abort, with a handler that is seen and does not help. */
+/* abort with a handler for SIGABRT: it is recorded, and the process dies all the same. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* exec that fails, then one that does not: what came before is in the trace. */
+/* exec that fails, then one that succeeds: events before it are in the trace. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>

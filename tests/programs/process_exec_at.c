@@ -1,4 +1,4 @@
-/* exec of what a descriptor is open for, and of paths relative to one. */
+/* exec of an open descriptor, and of paths relative to one. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

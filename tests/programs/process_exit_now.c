@@ -1,4 +1,4 @@
-/* _exit runs no handlers, but loses nothing either. */
+/* _exit runs no handlers, and no events are lost. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* fork in its forms; the children are checked by what they return. */
+/* fork in its forms; the children are checked by their exit status. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <spawn.h>
@@ -17,7 +17,7 @@ static void check(long wrong)
 		_exit(9);
 }
 
-/* Runs in the child before fork() returns: the runtime must be the child's by then. */
+/* Runs in the child before fork() returns: the runtime must belong to the child by then. */
 static void forked(void)
 {
 	pthread_mutex_lock(&m);

@@ -36,7 +36,7 @@ __attribute__((noinline)) static void exiting(void)
 	check(pid < 0);
 	if (pid == 0)
 		deep();
-	check(!touched);	/* the memory was ours */
+	check(!touched);	/* the child ran in our memory */
 	sched_yield();
 	finished(pid, 7);
 }

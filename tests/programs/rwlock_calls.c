@@ -1,4 +1,4 @@
-/* Every pthread_rwlock_* call, taken and refused. */
+/* Every pthread_rwlock_* call, successful and refused. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ static void want(int got, int expected)
 		abort();
 }
 
-/* While main reads. */
+/* runs while main holds a read lock */
 static void *beside_reader(void *arg)
 {
 	want(pthread_rwlock_rdlock(&fixed), 0);
@@ -28,7 +28,7 @@ static void *beside_reader(void *arg)
 	return arg;
 }
 
-/* While main writes. */
+/* runs while main holds the write lock */
 static void *beside_writer(void *arg)
 {
 	want(pthread_rwlock_tryrdlock(&fixed), EBUSY);

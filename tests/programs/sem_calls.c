@@ -13,7 +13,7 @@
 static sem_t ping, pong, full;
 static const struct timespec past = { 1, 0 };
 
-/* 0, or the errno the call left. */
+/* expected: 0, or the errno that the call sets */
 static void want(int got, int expected)
 {
 	if (got != (expected ? -1 : 0) || (expected && errno != expected))

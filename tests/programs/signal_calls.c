@@ -35,7 +35,7 @@ static void inner(int number)
 static void outer(int number)
 {
 	raise(SIGUSR2);
-	check(!inner_done);	/* it ran inside */
+	check(!inner_done);	/* the inner handler ran inside the outer one */
 	seen = number;
 }
 

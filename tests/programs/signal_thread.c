@@ -1,4 +1,4 @@
-/* A signal for one thread, which waits for it; and one taken by sigwait. */
+/* A signal to one thread, which waits for it; and one taken by sigwait. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

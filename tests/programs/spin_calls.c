@@ -1,4 +1,4 @@
-/* Every pthread_spin_* call; one lock that has to wait for another thread. */
+/* Every pthread_spin_* call; one lock has to wait for another thread. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* flags: -O1 -pthread -fno-builtin */
 /*
- * The forms of mem* and str* that _FORTIFY_SOURCE calls, by their own names: which calls a
- * compiler makes of them depends on what it knows. Only they show, main is not instrumented.
+ * The variants of mem* and str* that _FORTIFY_SOURCE uses, called by their own names: which of them a
+ * compiler uses depends on what it knows. main is not instrumented, so only these calls are events.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* flags: -O1 -pthread -fno-builtin */
 /*
- * What mem* and str* read and write. The functions are not instrumented
- * themselves, so that only the calls show.
+ * The ranges that mem* and str* read and write. The functions themselves are not instrumented, so
+ * only the calls are events.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

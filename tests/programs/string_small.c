@@ -1,7 +1,7 @@
 /* flags: -O2 -pthread */
 /*
- * Copies of a constant size, which compilers like to make themselves instead of
- * calling: they must be seen all the same.
+ * Copies of a constant size, which compilers like to inline instead of calling memcpy: they must be
+ * recorded all the same.
  */
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Sleeps and yields: noted when they begin. */
+/* Sleeps and yields: recorded when they begin. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /*
  * Reference of the access records of the race analysis (analyze/race/access_records.h): which bytes
- * the records of each granule still cover after memory was given back. It takes the bytes out of
+ * the records of each granule still cover after memory was freed. It takes the bytes out of
  * each record's mask one by one.
  */
 #ifndef REFERENCE_ACCESS_RECORDS_H

@@ -12,7 +12,7 @@
 
 #include "iroot_util.h"
 
-/* A step. `counts`: an access or lock operation; `fresh`: memory that is given out; [lo, hi): its bytes. */
+/* A step. `counts`: an access or lock operation; `fresh`: an allocation; [lo, hi): its bytes. */
 struct touch {
 	bool counts, fresh, lock;
 	uint64_t lo, hi, index;
@@ -81,7 +81,7 @@ static bool depends(const struct touch *a, const struct touch *b)
 	return a->lock ? x == IROOT_RELEASE && y == IROOT_ACQUIRE : x == IROOT_WRITE || y == IROOT_WRITE;
 }
 
-/* How often the byte was given out anew before step `at`. */
+/* How often the byte was allocated before step `at`. */
 static uint64_t generation(const struct touch *all, size_t at, uint64_t byte)
 {
 	uint64_t n = 0;

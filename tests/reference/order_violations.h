@@ -2,7 +2,7 @@
  * Reference of the order violations before-init and use-free (analyze/order/order_violation.c), for
  * one short run of reads, writes and semaphores that ends with a free.
  *
- * slow_byte() follows one byte: which thread had it alone, its first and its latest write by then,
+ * slow_byte() follows one byte: which thread alone used it, its first and its latest write by then,
  * and the first access of each other thread. slow_free() takes the last read and the last write of
  * each thread to one byte. A pair is wanted if happens-before does not order it and if the later
  * thread has not seen the earlier one's write by reading a flag (has_seen()). The caller fills

@@ -3,8 +3,8 @@
  * new access takes.
  *
  * It compares the access with each slot in turn. The slot is the one with the same address and
- * direction; else the oldest of its site, if the site has NEAR_SITE slots; else the next free one;
- * else the oldest.
+ * direction; else the oldest of its site, if the site has RECENT_PER_SITE slots; else the next free
+ * one; else the oldest.
  */
 #ifndef REFERENCE_RECENT_ACCESSES_H
 #define REFERENCE_RECENT_ACCESSES_H

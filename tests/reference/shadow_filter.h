@@ -15,7 +15,10 @@
 
 static uint16_t model[GRANULES];	/* what the shadow of each granule should be */
 
-/* Returns whether the access is kept. `reset`: the memory was shared in an earlier life; `touched`: it had one. */
+/*
+ * Returns whether the access is kept. `reset`: the memory was shared before it was last freed;
+ * `touched`: it was in use before.
+ */
 static bool model_decide(uint64_t addr, uint64_t size, bool cut, bool reset, bool touched)
 {
 	bool keep = false;

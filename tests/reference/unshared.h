@@ -1,7 +1,7 @@
 /*
  * Reference of unshared memory (analyze/relevance/unshared.h): for each granule of 8 bytes, the
  * threads that access it and whether any of them writes, from all accesses of a trace, byte by
- * byte. A granule is unshared if one thread accesses it or nobody writes.
+ * byte. A granule is unshared if one thread accesses it or no thread writes.
  */
 #ifndef REFERENCE_UNSHARED_H
 #define REFERENCE_UNSHARED_H

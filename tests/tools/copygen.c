@@ -1,10 +1,11 @@
 /*
- * Writes a program, in C and C++ alike, of copies and fills of a few bytes: `copygen SEED`. Structures of 1 to 40
- * bytes, in straight code and in loops with strides of both signs, swapped, returned, passed on;
- * memcpy, memmove and memset at any offset, over themselves, too. All of it is decided by the seed.
+ * Writes a random program of copies and fills of a few bytes, valid as C and C++: `copygen SEED`.
+ * It copies structures of 1 to 40 bytes in straight code and in loops with strides of both signs,
+ * swaps, returns and passes them; it calls memcpy, memmove and memset at any offset, also with
+ * overlap. The seed decides everything.
  *
- * The program touches everything from a second thread first, so that what the copies do later is recorded, and
- * prints a sum of all bytes at the end.
+ * A second thread touches all memory first, so that later copies are recorded. At the end the
+ * program prints a sum of all bytes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static const char *const types[TYPES] = {
 
 static const unsigned sizes[] = { 1, 2, 3, 4, 5, 8, 8, 12, 16, 16, 24, 32 };
 
-/* An element near the middle, so that all strides stay inside. */
+/* An element near the middle of the array, so that all strides stay inside. */
 static void element(unsigned type, const char *index)
 {
 	switch (roll(3)) {
@@ -39,7 +40,7 @@ static void element(unsigned type, const char *index)
 	}
 }
 
-/* A piece of bytes[], maybe one that overlaps others. */
+/* An address inside bytes[]; pieces may overlap. */
 static void piece(const char *index)
 {
 	printf("bytes + %u + %u * %s", roll(48), roll(18), index);

@@ -1,5 +1,5 @@
 /*
- * Prints how many events of a kind each thread made, main first:
+ * Prints the number of events of a kind for each thread, main first:
  *   count TRACE KIND
  *   0 17
  *   0.1 4

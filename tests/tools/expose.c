@@ -1,12 +1,14 @@
 /*
- * expose STRATEGY RUNS SECONDS SEED PROGRAM [ARGUMENT…]: how many interleaving roots a strategy
- * exposes. RUNS or SECONDS 0: no limit; JOBS=N in the environment: runs at a time, default 1. Prints a line at runs 1, 2, 3, 5, 8, 12 … and the end:
+ * expose STRATEGY RUNS SECONDS SEED PROGRAM [ARGUMENT…]: counts the interleaving roots (iRoots)
+ * that a strategy exposes. RUNS or SECONDS 0: no limit. JOBS=N in the environment: runs at a time,
+ * default 1. Prints a line at runs 1, 2, 3, 5, 8, 12 … and at the end:
  *
  *	RUNS SECONDS EXPOSED1 … EXPOSED6
  *
- * STRATEGY `chase` is what Maple was measured by: some runs with few switches are watched, then what they
- * let one expect and did not expose is chased to the end. Its last line is "chased", then of each idiom
- * how many these are, and how many of them were exposed. Exit 1 if the strategy takes for exposed what the observer does not.
+ * STRATEGY `chase` is the experiment of the Maple paper: runs with few switches are observed, then
+ * every root that they predict and did not expose is chased. The last line then is "chased" and for
+ * each idiom the number of chased roots and how many of them were exposed. Exit 1 if the strategy
+ * reports a root as exposed that observation of the run does not confirm.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,27 +21,29 @@
 #include "explore/cover/expose_greedy.h"
 #include "explore/search/greybox.h"
 
-#define PROFILES 12u		/* runs that are watched before the first root is chased, at most */
-#define SLICE 8u		/* runs of one kind in a row */
-#define FADE 0.85		/* of what is known of a kind, from slice to slice */
-#define QUIET 3u		/* … and that expect nothing new, for them to be enough */
+#define PROFILES 12u		/* runs observed before the first root is chased, at most */
+#define SLICE 8u		/* runs of one way in a row */
+#define FADE 0.85		/* weight of older runs in struct shares, per slice */
+#define QUIET 3u		/* observed runs in a row without a newly predicted root that end
+				 * observation */
 
 struct known {
 	struct expose_target target;
-	struct expose_target *listed;	/* its copy that is chased now, or NULL */
+	struct expose_target *listed;	/* copy of `target` that is chased now, or NULL */
 	bool predicted, exposed, chased;
 };
 
 struct bench {
-	struct map at;		/* hash to place in `roots`, plus 1 */
+	struct map at;		/* hash of an iRoot to its index in `roots` plus 1 */
 	struct known *roots;
 	size_t count, capacity;
 	uint64_t exposed[IROOT_IDIOMS + 1];
-	uint64_t runs, next;	/* made; of the next line */
-	unsigned fresh;		/* predicted first, since it was set to 0 */
-	uint64_t news;		/* roots exposed, of all idioms */
-	uint64_t denied;	/* … by the strategy's own word, but who observes every run did not see it */
-	enum { NEVER, IF_NEW, ALWAYS } predict;	/* is looked at what a run lets one expect? */
+	uint64_t runs, next;	/* runs made; the run at which the next line is printed */
+	unsigned fresh;		/* roots newly predicted since this was set to 0 */
+	uint64_t news;		/* exposed roots of all idioms */
+	uint64_t denied;	/* roots that the strategy reported as exposed, but observation
+				 * did not confirm */
+	enum { NEVER, IF_NEW, ALWAYS } predict;	/* are the predictions of a run computed? */
 	double began;
 };
 
@@ -99,7 +103,8 @@ static void note_run(struct bench *b, const struct search_run *run)
 			k->listed->outcome = EXPOSE_DONE;
 		k->predicted |= (flags & IROOT_PREDICTED) != 0;
 	}
-	/* What it lets one expect takes long to say; those that show nothing new mostly expect nothing new. */
+	/* Predictions are slow to compute; a run that exposes nothing new rarely predicts
+	 * anything new. */
 	if (p && b->predict == IF_NEW && b->news > before) {
 		iroot_profile_finish(p);
 		for (cursor = 0; (flags = iroot_profile_next(p, &cursor, &root));)
@@ -112,17 +117,17 @@ static void note_run(struct bench *b, const struct search_run *run)
 	}
 }
 
-/* What every search does with its events. */
+/* Handles an event of any search. */
 static void note(struct bench *b, int event, const struct search_run *run)
 {
-	const struct search_listener nobody = { 0 };
+	const struct search_listener no_listener = { 0 };
 
 	if (event == SEARCH_ENDED)
 		note_run(b, run);
-	search_report(event, run, &nobody);
+	search_report(event, run, &no_listener);
 }
 
-/* What is left of the budget; false: nothing. */
+/* Sets the rest of the budget; false: it is used up. */
 static bool left(const struct bench *b, const struct search_config *all, struct search_config *out)
 {
 	const struct search_budget *budget = &all->budget;
@@ -133,7 +138,7 @@ static bool left(const struct bench *b, const struct search_config *all, struct 
 	return (!budget->runs || b->runs < budget->runs) && (budget->seconds <= 0 || out->budget.seconds > 0);
 }
 
-/* Runs by the strategy of the plan. `g`: it is this one, or NULL. */
+/* Makes runs by the strategy of the plan; `g` belongs to strategy feedback, else NULL. */
 static int search(struct bench *b, const struct search_config *config, struct greybox *g, struct err *err)
 {
 	struct search *s = search_open(config, err);
@@ -149,7 +154,7 @@ static int search(struct bench *b, const struct search_config *config, struct gr
 	return event;
 }
 
-/* Runs with few switches, until they let one expect nothing new. */
+/* Makes runs with few switches, until they predict nothing new. */
 static int watch_calm(struct bench *b, const struct search_config *all, struct err *err)
 {
 	struct search_config config;
@@ -245,16 +250,18 @@ static int greedy(struct bench *b, const struct search_config *all, struct err *
 	return event;
 }
 
-/* What is to be done next: look for more, chase one root each, or be greedy for all. */
+/* What the next slice does: search by feedback, chase single roots, or run greedy for all roots. */
 enum way { LOOK, CHASE, GREEDY, WAYS };
 
-/* Runs of each way and what they exposed, the older ones the less. */
+/* runs of each way and roots they exposed; older ones count less */
 struct shares {
 	double runs[WAYS], news[WAYS];
-	size_t spent[WAYS];	/* roots known when there was nothing to do for it; 0: there was */
+	size_t spent[WAYS];	/* number of known roots when the way had nothing to do; 0: it
+				 * had */
 };
 
-/* That which lately exposed most for a run; who had no turn for long may have got better. */
+/* The way with the most newly exposed roots per run lately; a way not used for long gets another
+ * chance. */
 static enum way choose(const struct shares *s, size_t known)
 {
 	enum way best = LOOK;
@@ -277,7 +284,7 @@ static void note_way(struct shares *s, enum way way, uint64_t runs, uint64_t new
 	s->spent[way] = runs ? 0 : known;
 }
 
-/* A slice of the strategy feedback, which goes on from slice to slice. */
+/* A slice of the strategy feedback, whose state continues from slice to slice. */
 static int look(struct bench *b, const struct search_config *all, struct greybox *g, struct err *err)
 {
 	struct search_config config = *all;
@@ -292,7 +299,7 @@ static int look(struct bench *b, const struct search_config *all, struct greybox
 
 static int active(struct bench *b, const struct search_config *all, struct err *err)
 {
-	/* Each has a turn at first. */
+	/* High start values let each way run once. */
 	struct shares shares = { .news = { 1e9, 1e8, 1e8 } };
 	struct greybox g = { .base = 0 };
 	struct search_config config;

@@ -1,7 +1,7 @@
 /*
- * iroots TRACE RUNS PROGRAM [ARGUMENT…]: runs that are profiled and recorded at once. What the
- * program's own profile says has to be what the trace says. Prints how many iRoots there
- * were, by idiom: exposed and predicted.
+ * iroots TRACE RUNS PROGRAM [ARGUMENT…]: makes controlled runs that are profiled and recorded at
+ * once, and fails unless the program's own iRoot profile equals the one computed from the trace.
+ * Prints the number of exposed and predicted iRoots for each idiom.
  */
 #include <stdio.h>
 #include <stdlib.h>

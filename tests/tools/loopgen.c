@@ -1,10 +1,11 @@
 /*
- * Writes a C program of random loops over arrays: `loopgen SEED [own]`. Strides of both signs and of
- * one byte to a record, indices of all kinds, pointers that walk, triangles, columns, none, one and
- * many turns; also some that jump or depend on memory. All of it is decided by the seed.
+ * Writes a random C program of loops over arrays: `loopgen SEED [own]`. The loops have strides of
+ * both signs and of 1 byte up to a record, indices of all types, walking pointers, triangular and
+ * column order, and zero, one or many iterations. Some exit early or depend on memory. The seed
+ * decides everything.
  *
- * The program touches everything from a second thread first, so that what the loops do
- * later is recorded, but for a table that some loops have with `own`, and prints a sum of what the arrays hold at the end.
+ * A second thread touches all arrays first, so that later accesses are recorded; with `own`, some
+ * loops also use a table that stays private. At the end the program prints a sum of the arrays.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,13 +16,13 @@
 #define FUNCTIONS 12
 #define ARRAYS 6
 
-static int own;		/* there is a table that stays private */
+static int own;		/* some loops use a table that stays private */
 
 static const char *const types[ARRAYS] = {
 	"unsigned char", "short", "int", "long", "double", "float",
 };
 
-/* An element near the middle, so that all strides stay inside. */
+/* An element near the middle of the array, so that all strides stay inside. */
 static void element(unsigned array, const char *index, const char *pointer)
 {
 	int stride = (int)roll(7) - 3;
@@ -43,13 +44,13 @@ static void statement(const char *index, unsigned a, unsigned b)
 	static const char *const ops[] = { "=", "+=", "-=", "=" };
 
 	switch (roll(own ? 14 : 9)) {
-	case 9:		/* memory that only the first thread has, anywhere */
+	case 9:		/* the private table, at an index that is read from memory */
 	case 10:
 		printf("own[(unsigned char)");
 		element(b, index, "q");
 		printf("]%s;\n", roll(2) ? "++" : " ^= 5");
 		break;
-	case 11:	/* … sometimes, or some times */
+	case 11:	/* the private table, only in some iterations */
 		printf("if (");
 		element(b, index, "q");
 		printf(" > %u) own[%s & 255] += 3;\n", 30 + roll(100), index);
@@ -67,8 +68,9 @@ static void statement(const char *index, unsigned a, unsigned b)
 		element(b, index, "q");
 		printf(";\n");
 		break;
-	case 8:		/* goes from turn to turn, and what it is made of waits behind the other's hook */
-		if (roll(2))	/* numbers that are in memory, of 8 and of 16 bytes */
+	case 8:		/* a value carried between iterations; it is needed after the other
+			 * access's hook */
+		if (roll(2))	/* constants of 8 and 16 bytes in memory */
 			printf("weight = __builtin_fabs(weight * 0.125 - %u.75);\n", roll(3));
 		printf("weight += %u.5 * (double)", roll(2));
 		element(b, index, "q");

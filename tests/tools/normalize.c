@@ -1,6 +1,6 @@
 /*
- * From `snarl dump --json` to lines that are the same in every run of a
- * deterministic program; tests/programs/README.md says what they look like.
+ * Turns the output of `snarl dump --json` into lines that are the same in every run of a
+ * deterministic program; tests/programs/README.md describes them.
  *
  *   normalize default|all|CLASS,CLASS…[+lines] < events.json
  *
@@ -60,11 +60,11 @@ static void classes_parse(struct normal *n, char *text)
 }
 
 /*
- * One value of a line, with the keys of it and of the object it is in. A trace may have
- * millions of lines: they are read in place, and only strings and numbers are kept.
+ * One value of a line, with its key and the key of the object that contains it. A trace may have
+ * millions of lines: they are parsed in place, and only strings and numbers are kept.
  */
 struct member {
-	const char *parent, *key;	/* parent: "" for the event's own; "[]": in an array */
+	const char *parent, *key;	/* parent: "" at the top level; key "[]": in an array */
 	const char *text;
 	bool quoted;			/* a string, which ends with a NUL */
 };
@@ -96,7 +96,7 @@ static long long number_of(const struct event *e, const char *parent, const char
 	return m && !m->quoted ? strtoll(m->text, NULL, 10) : 0;
 }
 
-/* What the escape behind the backslash at `from` stands for, as UTF-8 to `to`; moves both. */
+/* Writes the character of the escape sequence at `from` as UTF-8 to `to`; moves both. */
 static void escape_take(char **from, char **to)
 {
 	static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -118,7 +118,7 @@ static void escape_take(char **from, char **to)
 	++*from;
 }
 
-/* The string at `*at`, unescaped in place; `*at` moves behind it. */
+/* Returns the string at `*at`, unescaped in place; moves `*at` behind it. */
 static const char *string_take(char **at)
 {
 	char *from = *at + 1, *to = from;
@@ -143,7 +143,7 @@ static const char *string_take(char **at)
 	return start;
 }
 
-/* The value at `*at` and all within it; `*at` moves behind it. */
+/* Adds the value at `*at` with all its members to e; moves `*at` behind it. */
 static void value_take(struct event *e, char **at, const char *parent, const char *key)
 {
 	char open = **at, close = open == '{' ? '}' : ']';
@@ -184,7 +184,7 @@ static void line_parse(struct event *e, char *line)
 		die("more than a JSON object", at);
 }
 
-/* The system's libraries; the program's own may lie anywhere else. */
+/* Is the module a library of the system? The program's own libraries may lie anywhere else. */
 static bool module_foreign(const char *module)
 {
 	static const char *const names[] = {
@@ -200,7 +200,7 @@ static bool module_foreign(const char *module)
 	return false;
 }
 
-/* Whether the kind's object means anything, see README. */
+/* Does the object of this kind of event mean anything? See tests/programs/README.md. */
 static bool kind_has_object(unsigned kind)
 {
 	switch (kind) {
@@ -301,7 +301,7 @@ static void event_add(struct normal *n, const struct event *event)
 	int kind;
 
 	if (!text || !name)
-		return;		/* not an event: what the dump says about the trace */
+		return;		/* not an event: a line about the trace */
 	kind = kind_find(text, strlen(text));
 	if (kind < 0)
 		die("no such kind of event", text);
@@ -329,7 +329,7 @@ static void event_add(struct normal *n, const struct event *event)
 	buf_add_char(out, '\n');
 }
 
-/* By the numbers of the path: 0 0.1 0.2 0.10, then those made outside. */
+/* Orders by the numbers of the path: 0 0.1 0.2 0.10, then threads made outside pthread_create. */
 static int thread_compare(const void *a, const void *b)
 {
 	const char *x = ((const struct thread *)a)->name, *y = ((const struct thread *)b)->name;

@@ -1,11 +1,10 @@
 /*
  * rerun [-n TIMES] [-s SEED] [-S STRATEGY] [-f BACKEND] [-t BACKEND] [-x] PROGRAM [ARGUMENT…]
  *
- * One run by a strategy on the back end -f, then the schedule it gave, TIMES times on
- * the back end -t (-x: in a new process each time, without fork server). Every one of
- * them must be the same in all that can be seen: events by their hash (addresses,
- * places, values), steps, turns, exit status, what was printed. A line tells how many
- * were; exit 1 with the first difference if one was not.
+ * Makes one run by a strategy on back end -f, and replays its schedule TIMES times on back end -t
+ * (-x: in a new process each time, without fork server). Every replay must be the same in all that
+ * can be observed: the hash of events (addresses, sites, values), steps, turns, exit status and
+ * output. Prints a line with the number of replays. Exit 1 with the first difference otherwise.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ struct seen {
 	int status;
 	uint64_t hash, steps, turns, switches, now;
 	uint32_t threads;
-	uint64_t out, error;	/* hashes of what was printed */
+	uint64_t out, error;	/* hashes of stdout and stderr */
 };
 
 static int die(const char *what, const char *text)
@@ -65,7 +64,7 @@ static bool same(const struct seen *a, const struct seen *b)
 	       a->out == b->out && a->error == b->error;
 }
 
-/* Two runs: from the first is learned what is shared, the second becomes the schedule. */
+/* Makes two runs: the first finds the shared granules, the second becomes the schedule. */
 static int first_run(const struct server_config *config, const char *strategy, uint64_t seed,
 		     struct schedule *schedule, struct seen *out, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Numbers that a seed decides, the same on every machine. */
+/* Pseudo-random numbers from a seed, the same on every machine. */
 #ifndef TESTS_TOOLS_ROLL_H
 #define TESTS_TOOLS_ROLL_H
 

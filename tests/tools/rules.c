@@ -1,14 +1,16 @@
 /*
- * Makes a file of rules (abi/rules_format.h) by hand: sites are those of a trace of the program.
+ * Makes a file of rules (abi/rules_format.h) from a description; sites are found in a trace of the
+ * program.
  *
  *   rules OUT TRACE <TEXT
  *
- *   LINE r|w|l|c FLAGS [LINE r|w|l[!|<]]…   a site (l: takes a mutex, c: cancels), and the ones it may follow; with "!", must not;
- *                                           with "<", its own thread's before it
- *   FUNCTION = NUMBER            rules_function.flags
+ *   LINE r|w|l|c FLAGS [LINE r|w|l[!|<]]…
+ *                         a site (r: read, w: write, l: mutex lock, c: cancellation), and its
+ *                         predecessors: "!" marks one it must not follow, "<" one of its own thread
+ *   FUNCTION = NUMBER     rules_function.flags
  *
- * FLAGS are letters: I invariant, P list, O open, S source, T in a transaction, C cut, L never first,
- * W watched by check, B judged by it, - none.
+ * FLAGS are letters: I invariant, P predecessor list, O open, S source, T in a transaction, C cut,
+ * L never first, W watched by check, B breakable: check judges it, - none.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
- * Prints every access to memory that two threads touched, thread by thread, in
- * names that are the same in every run of a deterministic program:
+ * Prints every access to memory that two threads touch, thread by thread, with names that are the
+ * same in every run of a deterministic program:
  *
  *   THREAD KIND SIZE OBJECT+OFFSET MODULE+PC
  *
- * A recording with the filter and one without must print the same: the filter
- * may drop only what no other thread ever saw. Memory is told apart in granules
- * of 8 bytes, as the runtime does; a heap block, and the stack of a new thread,
- * start a new life of their granules. Blocks are named by who allocated them as
- * his how-manieth, stack memory by its place below the highest shared granule.
+ * A recording with the filter and one without must print the same: the filter may drop only
+ * accesses to memory that no other thread touches. Memory is compared in granules of 8 bytes, as in
+ * the runtime; an allocation, and the stack of a new thread, start a new life of their granules. A
+ * heap block is named by the thread that allocated it and the number of its allocation, stack
+ * memory by its distance from the highest shared granule.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,15 +25,15 @@ enum region_type { REGION_OTHER, REGION_HEAP, REGION_STACK, REGION_MODULE };
 struct region {
 	enum region_type type;
 	uint64_t low, high;
-	uint32_t thread;	/* heap: who allocated it; stack: whose */
-	uint64_t nth;		/* heap: of that thread's allocations; module: its index */
+	uint32_t thread;	/* heap: the thread that allocated it; stack: its thread */
+	uint64_t nth;		/* heap: number of the thread's allocation; module: its index */
 	uint64_t top;		/* highest shared granule in it */
 };
 
 struct granule {
 	uint64_t addr;		/* divided by 8 */
 	uint32_t region;
-	uint32_t thread;	/* the first to touch it */
+	uint32_t thread;	/* the first thread to access it */
 	int shared;
 };
 
@@ -47,14 +47,14 @@ struct access {
 
 struct shared {
 	struct reader *trace;
-	struct region *regions;		/* 0 is what nobody knows */
+	struct region *regions;		/* regions[0] stands for memory of no known region */
 	size_t region_count, region_room;
-	uint32_t *live;			/* heap blocks by address */
+	uint32_t *live;			/* indices of heap blocks in regions, by address */
 	size_t live_count, live_room;
-	uint32_t *stacks;		/* the latest last */
+	uint32_t *stacks;		/* indices of stacks in regions, the latest last */
 	size_t stack_count, stack_room;
-	uint32_t modules;		/* the first of them in regions */
-	struct map allocations;		/* thread to how many */
+	uint32_t modules;		/* index of the first module in regions */
+	struct map allocations;		/* thread to its number of allocations */
 	struct map current;		/* address / 8 to granule + 1 */
 	struct granule *granules;
 	size_t granule_count, granule_room;
@@ -77,7 +77,7 @@ static uint32_t region_new(struct shared *s, struct region region)
 	return (uint32_t)s->region_count++;
 }
 
-/* How many live blocks begin at or below addr. */
+/* Number of live blocks that begin at or below addr. */
 static size_t live_below(const struct shared *s, uint64_t addr)
 {
 	size_t low = 0, high = s->live_count;
@@ -142,7 +142,7 @@ static uint32_t region_of(const struct shared *s, uint64_t addr)
 	if (at > 0) {
 		const struct region *r = &s->regions[s->live[at - 1]];
 
-		/* Up to the end of the last granule. */
+		/* A block reaches to the end of its last granule. */
 		if (addr < ((r->high + 7) & ~7ull))
 			return s->live[at - 1];
 	}
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
 	s.trace = reader_open(argv[1], &err);
 	if (!s.trace)
 		die(argv[1], &err);
-	/* All modules are known from the start: chunks are indexed when opened. */
+	/* All modules are known before the first event: reader_open() indexes all chunks. */
 	region_new(&s, (struct region){ .type = REGION_OTHER });
 	s.modules = (uint32_t)s.region_count;
 	for (size_t i = 0; i < reader_info(s.trace)->module_count; i++) {
@@ -312,5 +312,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "shared: cannot write\n");
 		return 3;
 	}
-	return 0;	/* the rest goes with the process */
+	return 0;	/* the kernel frees the memory */
 }

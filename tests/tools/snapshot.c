@@ -1,8 +1,8 @@
 /*
- * snapshot PROGRAM [ARGUMENT…]: stops runs of it at every n-th step, goes on from
- * there in several ways, and replays each from the beginning: it has to end the
- * same way after the same steps. Then the same for points of one run, each reached from
- * the one before. Prints how many were made and failed, or what differs.
+ * snapshot PROGRAM [ARGUMENT…]: stops runs at several steps, continues each snapshot with several
+ * seeds, and replays each continuation from the beginning: it must end in the same way after the
+ * same steps. Then it does so for points of one run, each reached from the snapshot before. Prints
+ * the numbers of snapshots and runs, or the first difference.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,8 @@ static void compare(const struct target *target, struct server *s, uint64_t at, 
 	schedule_free(&schedule);
 }
 
-/* Goes to a point of the run, from the server's or the start; false if there is none. */
+/* Moves to a point of the run, from the current snapshot or the start; false if there is no
+ * snapshot. */
 static bool go_to(struct snapshots *shots, struct server *s, const struct snapshots_point *point)
 {
 	struct err err;
@@ -81,7 +82,7 @@ static bool go_to(struct snapshots *shots, struct server *s, const struct snapsh
 	return shots->depth > 0;
 }
 
-/* Forward, each from the one before, and back to the second. */
+/* Moves forward, each time from the snapshot before, then back to the second point. */
 static void nest(const struct target *target, struct server *s, unsigned *made, unsigned *deepest)
 {
 	static const unsigned order[] = { 1, 2, 3, 3, 2, 4 };

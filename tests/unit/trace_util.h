@@ -1,5 +1,5 @@
 /*
- * For tests of src/trace: files made byte by byte, and events read back.
+ * For tests of src/trace: makes trace files byte by byte, and reads events back.
  */
 #ifndef TRACE_UTIL_H
 #define TRACE_UTIL_H
@@ -133,7 +133,7 @@ static inline struct trace_record extra(uint64_t time, uint64_t arg)
 	return (struct trace_record){ time, arg };
 }
 
-/* All events as "thread kind addr t depth" lines, easy to compare. */
+/* All events as lines "thread kind addr t depth", easy to compare. */
 static UNUSED char *brief(struct reader *r, struct err *err)
 {
 	struct buf b = { 0 };
@@ -163,7 +163,7 @@ static UNUSED void assert_brief(const struct buf *file, const char *expected)
 	got = brief(r, &err);
 	assert_string_equal(got, expected);
 	free(got);
-	/* And again from the start. */
+	/* A second pass from the start gives the same. */
 	assert_int_equal(reader_rewind(r, &err), 0);
 	got = brief(r, &err);
 	assert_string_equal(got, expected);
@@ -198,7 +198,7 @@ static UNUSED void assert_same_event(const struct event *a, const struct event *
 	assert_int_equal(a->depth, b->depth);
 }
 
-/* Both, from their start, hold the same; returns how many events. */
+/* Both readers, from their start, give the same events; returns their number. */
 static UNUSED size_t assert_same_events(struct reader *a, struct reader *b)
 {
 	struct event ea, eb;
@@ -221,7 +221,7 @@ static UNUSED size_t assert_same_events(struct reader *a, struct reader *b)
 	return n;
 }
 
-/* By thread: the accesses in their order. */
+/* The accesses of each thread in order. */
 struct accesses {
 	uint64_t hash[4];
 };
@@ -243,7 +243,7 @@ static UNUSED bool accesses_tell(void *ctx, uint32_t thread, const struct trace_
 	return true;
 }
 
-/* What comes without order is what comes in order. */
+/* Unordered reading gives the same accesses of each thread as ordered reading. */
 static UNUSED void assert_accesses_same(struct reader *r)
 {
 	struct accesses slow = { 0 }, fast = { 0 };
@@ -263,7 +263,7 @@ static UNUSED uint64_t pass_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-/* reader_next() gives a plain access of the thread that is not wanted. */
+/* Is it a plain access that `w` does not want? reader_next() gives those, too. */
 static UNUSED bool is_unwanted(struct reader_wanted *w, const struct event *ev)
 {
 	if (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE)
@@ -283,7 +283,8 @@ static UNUSED void assert_next_passed(struct reader *a, struct reader_wanted *w,
 	}
 }
 
-/* What reader_sift() passes over and what it gives is all there is, and none that it gives is unwanted. */
+/* Events that reader_sift() passes over and those it gives are all events; none that it gives is
+ * unwanted. */
 static UNUSED uint64_t assert_sifts(const char *path, struct reader_wanted *w, uint64_t seed)
 {
 	struct err err = { "" };
@@ -315,7 +316,8 @@ static UNUSED uint64_t assert_sifts(const char *path, struct reader_wanted *w, u
 	return all;
 }
 
-/* What is passed over, plain accesses of one thread at sites that are not wanted, and what is read is all there is. */
+/* Passed-over events (plain accesses of one thread at unwanted sites) and read events together
+ * are all events. */
 static UNUSED uint64_t assert_passes(const char *path, uint64_t seed)
 {
 	uint64_t sites[READER_SITES] = { 0 }, count, passed = 0;

@@ -1,10 +1,9 @@
 /*
- * Bodies that attract each other in the plane, far groups taken as one body.
+ * Bodies that attract each other in the plane; distant groups count as one body.
  *
- * Sharing, much as in SPLASH's barnes: bodies are read by all and moved by their
- * owner; the tree is built by both threads, here each one half of the space, and
- * walked by both, recursively and where it stands; what is summed up for a body on the
- * way is the thread's own.
+ * Sharing, much as in SPLASH's barnes: bodies are read by all threads and moved by their owner; the
+ * tree is built by both threads, each one half of the space, and walked recursively by both; the
+ * sums for a body are the thread's own.
  */
 #include <math.h>
 
@@ -14,7 +13,7 @@
 #define SOFT 1e-3
 #define STEP 1e-3
 #define DEEPEST 48
-#define POOL(bodies) ((size_t)(bodies) * 8 + DEEPEST * 8)	/* nodes, at most */
+#define POOL(bodies) ((size_t)(bodies) * 8 + DEEPEST * 8)	/* limit of nodes */
 
 struct body {
 	double x, y, vx, vy, mass;
@@ -22,7 +21,7 @@ struct body {
 };
 
 struct node {
-	double x, y, mass;	/* of all below */
+	double x, y, mass;	/* of all bodies below */
 	double left, bottom, size;
 	int child[4];		/* nodes; 0: none */
 	int body;		/* of a leaf; -1: none */
@@ -81,7 +80,7 @@ static void insert(int tree, int body)
 			return;
 		}
 		if (before >= 0) {
-			/* A leaf no more: what it held goes one down. */
+			/* No leaf any more: its body moves one level down. */
 			struct node *down = &pool[tree][child_for(tree, at, before)];
 
 			down->x = bodies[before].x;

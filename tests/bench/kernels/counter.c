@@ -1,6 +1,6 @@
 /*
- * Accounts, each with its lock; both threads move money between two of them for
- * all they are worth. Mostly locking.
+ * Accounts with a lock each; both threads move money between two of them as fast as they can.
+ * Mostly locking.
  */
 #include "kernel.h"
 

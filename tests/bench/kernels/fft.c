@@ -31,7 +31,7 @@ static void transpose(struct complex *to, const struct complex *from, int self)
 					to[i * side + j] = from[j * side + i];
 }
 
-/* Swaps each point with the one whose position has the digits reversed. */
+/* Swaps each point with the one whose index has the reversed digits. */
 static void row_reverse(struct complex *x)
 {
 	for (long i = 1, j = 0; i < side; i++) {

@@ -26,7 +26,7 @@ static inline void *kernel_thread(void *arg)
 	return NULL;
 }
 
-/* Runs part(0) here and part(1) in a second thread; back when both are done. */
+/* Runs part(0) in this thread and part(1) in a second one; returns when both are done. */
 static inline void kernel_run(void (*part)(int self))
 {
 	pthread_t second;

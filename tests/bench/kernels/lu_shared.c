@@ -1,6 +1,6 @@
 /*
- * The worst case for a recorder: lu.c, but blocks belong to the threads like the
- * fields of a chess board, so that both come to touch every one of them.
+ * The worst case for a recorder: lu.c with the blocks dealt out like the fields of a chess board,
+ * so that both threads access every block.
  */
 #define OWNER(i, j) ((i) + (j))
 #include "lu.c"

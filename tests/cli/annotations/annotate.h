@@ -1,4 +1,4 @@
-/* As snarl.h, <sanitizer/tsan_interface.h> and dynamic_annotations.h declare them. */
+/* Declarations as in snarl.h, <sanitizer/tsan_interface.h> and dynamic_annotations.h. */
 #include <stddef.h>
 
 #include "snarl.h"

@@ -1,6 +1,6 @@
 /*
- * Two critical sections after each other. With BLOCKS they are marked as what is meant to be
- * atomic, each for itself; otherwise the function they are in may be.
+ * Two critical sections, one after the other. With BLOCKS each is marked as meant to be atomic by
+ * itself; without, the whole function may be taken for atomic.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile int level;	/* clang would know what it can be */
+static volatile int level;	/* volatile: otherwise clang knows its values */
 
 static void *worker(void *arg)
 {

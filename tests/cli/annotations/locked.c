@@ -1,6 +1,6 @@
 /*
- * A lock made at home from code that is not instrumented. BEFORE_LOCK, AFTER_LOCK, BEFORE_UNLOCK
- * and AFTER_UNLOCK, if given, tell what it is.
+ * A home-made lock in code that is not instrumented. BEFORE_LOCK, AFTER_LOCK, BEFORE_UNLOCK and
+ * AFTER_UNLOCK, if given, annotate it.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * A hand-over that snarl cannot see: the flag is looked at by code that is not instrumented.
- * ANNOTATE_BEFORE and ANNOTATE_AFTER, if given, say so.
+ * A hand-over that snarl cannot see: code that is not instrumented reads the flag. ANNOTATE_BEFORE
+ * and ANNOTATE_AFTER, if given, annotate it.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #endif
 
 static int data;
-static volatile int flag;	/* plain: clang shows atomics even of such code */
+static volatile int flag;	/* plain, because clang shows even atomics of such code */
 
 __attribute__((noinline, no_sanitize("thread"))) static void raise_flag(void)
 {

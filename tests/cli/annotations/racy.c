@@ -1,7 +1,7 @@
 /*
- * A plain counter that two threads write. ANNOTATE_OBJECT(p) may excuse the object, and
- * ANNOTATE_BEGIN, ANNOTATE_END the accesses; COUNTER_ATTRIBUTE is the function's. With
- * WANTED, the program minds.
+ * A plain counter that two threads write. ANNOTATE_OBJECT(p) may annotate the object;
+ * ANNOTATE_BEGIN and ANNOTATE_END the accesses; COUNTER_ATTRIBUTE is an attribute of the function.
+ * With WANTED, the program fails if an increment is lost.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /*
- * Two threads, three variables: of x a thread's read and write can be broken apart, of y they
- * are before all that the other one does, of z they are in one critical section. Threads
- * are put in order by atomics, which say nothing of what must be.
+ * Two threads, three variables. The read and write of x can be broken apart by the other thread;
+ * those of y come before all its accesses; those of z are in one critical section. The order of
+ * threads is forced by atomics, which analyses do not take for synchronisation.
  *
- *   pairs good         the other one writes behind
+ *   pairs good         the other thread writes afterwards
  *   pairs x|y          it writes x, or y, in between
  */
 #include <pthread.h>

@@ -1,8 +1,9 @@
 /*
- * A thread works on a variable for a while, and another one comes in between.
+ * A thread accesses a variable several times in a row, and another thread comes in between.
  *
- *   streak good     behind it
- *   streak a|b|c    a: writes before its write, b: before its read, c: reads before its last write
+ *   streak good     the other thread comes afterwards
+ *   streak a|b|c    a: it writes before the first one's write; b: it writes before its read;
+ *                   c: it reads before its last write
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -46,7 +47,8 @@ static void *other(void *arg)
 	if (between != 'c')
 		v = 10;			/* other write */
 	if (between != 'c')
-		sem_post(&back);	/* it may change v, for all the compiler knows */
+		sem_post(&back);	/* a call after which the compiler must assume that v
+					 * changed */
 	if (between == 'c' || between == 'g')
 		seen = v;		/* other read */
 	if (between == 'c')

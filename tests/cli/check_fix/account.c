@@ -1,6 +1,6 @@
 /*
- * An account that three threads change, one of them under a lock. FIXED: how many of the others
- * take it, too.
+ * An account that three threads change, one of them under a lock. FIXED is the number of other
+ * threads that take the lock, too.
  */
 #include <assert.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * examples/bank.c, half repaired: one teller adds in one critical section, the other still reads the
- * balance in one and writes it back in another.
+ * examples/bank.c, half repaired: one teller adds in one critical section; the other still reads
+ * the balance in one and writes it back in another.
  */
 #include <assert.h>
 #include <pthread.h>

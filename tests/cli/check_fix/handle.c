@@ -1,7 +1,7 @@
 /*
- * A handle that is looked at and then used, while two others may close it.
+ * A handle that is checked and then used, while two other threads may close it.
  *
- * FIXED 0: nobody locks. 1: the user and one of those who close do. 2: all do.
+ * FIXED 0: no thread locks. 1: the user and one of the closing threads lock. 2: all lock.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Synchronisation of the program's own: one thread spins until the other one is ready. That data is read before it
- * is written is impossible, though no call of any library says so.
+ * Home-made synchronisation: one thread spins until the other one is ready. Data cannot be read
+ * before it is written, though no library call says so.
  */
 #include <pthread.h>
 #include <stdatomic.h>

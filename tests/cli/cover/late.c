@@ -1,6 +1,6 @@
 /*
- * Ways to end while threads run, and memory that is shared late: main's last access to `late` before is
- * not known then, but nothing may be made up.
+ * Ways to end while threads run; and memory that is shared late: main's last access to `late`
+ * before that is unknown, and no dependency may be invented.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,4 +1,4 @@
-/* Two threads that sell from one stock; -DMOVED: lines, and a function, more than before. */
+/* Two threads that sell from one stock. -DMOVED adds lines and a function before the code. */
 #include <pthread.h>
 #ifdef MOVED
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Two threads that take turns: semaphores leave them one order, whether they run under control
- * or not. Globals, a block of the heap, an atomic, a lock, and a range.
+ * Two threads that alternate: semaphores leave them one order, with and without control. Globals, a
+ * heap block, an atomic, a lock, and a range.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,13 +1,15 @@
 /*
- * Two threads meet in an order that flags force; the flags are not in the rules. Lines that
- * tests name are marked.
+ * Two threads meet in an order that flags force; the flags are not in the rules. The lines that
+ * tests name are marked with @NAME.
  *
- * Scenes: "between": while one thread reads and then writes x, the other writes it, which
- * the first one waits for, at most so many turns ("patient": for ever). "locked": the other
- * one holds a lock that the first one needs next. "early": one reads what the other one is
- * about to write. "order": it always comes in time. "lock_early": as "early", both with a lock. "turns": as "between", but each of the three takes a lock ("turns_patient":
- * as "patient"). "cancel": one is cancelled while it holds a lock, if it does not get on for so many turns
- * ("cancel_patient": in any case); seen is 1 if the lock is never given back.
+ * Scenes. "between": while one thread reads and then writes x, the other one writes it; the first
+ * thread waits for that write, TURNS iterations at most ("patient": for ever). "locked": the other
+ * thread holds a lock that the first one needs next. "early": one thread reads what the other one
+ * is about to write. "order": it always comes in time. "lock_early": like "early", with locks
+ * instead of accesses. "turns": like "between", but each of the three accesses is a critical
+ * section ("turns_patient": like "patient"). "cancel": a thread is cancelled while it holds a lock,
+ * if it does not get on within TURNS iterations ("cancel_patient": in any case); `seen` is 1 if the
+ * lock is never released.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -189,7 +191,7 @@ int main(int argc, char **argv)
 		scene = argv[i];
 		if (is("kill")) {
 			raise(SIGKILL);
-		} else if (is("pid")) {	/* and go on when told so */
+		} else if (is("pid")) {	/* continues when it reads a line */
 			printf("%d\n", (int)getpid());
 			fflush(stdout);
 			if (!fgets(line, sizeof(line), stdin))

@@ -1,6 +1,6 @@
 /*
- * Two threads add under a lock, with a window between reading and writing, while signals
- * interrupt them; every fourth leaves the handler by a jump.
+ * Two threads add under a lock, with time between reading and writing, while signals interrupt
+ * them; every fourth handler leaves by a jump.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static __attribute__((noinline)) void add_one(void)
 
 static void *work(void *arg)
 {
-	handled++;	/* shared, so that a trace has what the handler does */
+	handled++;	/* shared, so that a trace has the handler's accesses */
 	for (volatile int i = 0; i < ROUNDS; i++) {
 		pthread_mutex_lock(&lock);
 		add_one();
@@ -56,7 +56,7 @@ int main(void)
 	pthread_t t[2];
 
 	sigaction(SIGALRM, &act, NULL);
-	raise(SIGALRM);		/* once at least */
+	raise(SIGALRM);		/* at least one signal */
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, work, NULL);

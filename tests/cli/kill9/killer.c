@@ -1,9 +1,9 @@
 /*
- * Starts a recording, kills the recorded program at a moment drawn from the seed,
- * and tells how far the victim's threads got.
+ * Starts a recording, kills the recorded program at a point drawn from the seed, and prints how far
+ * the victim's threads got.
  *
  *   killer SEED PROGRESS snarl record … -- victim PROGRESS
- *   exit S rounds A B        the recorder's wait status, rounds of both threads
+ *   exit S rounds A B        wait status of the recorder, rounds of both threads
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -54,7 +54,8 @@ int main(int argc, char **argv)
 		waitpid(pid, &status, 0);
 		return 2;
 	}
-	/* By rounds done, and then a little busy delay: everywhere in a round. */
+	/* Wait for a number of rounds, then spin a little, so that any point of a round may be
+	 * hit. */
 	r = draw(strtoull(argv[1], NULL, 0));
 	while (progress[0] < (long)(r % 4000) && kill(victim, 0) == 0)
 		;

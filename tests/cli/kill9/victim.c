@@ -1,9 +1,9 @@
 /*
- * Works until it is killed: two threads, locks, shared and private memory, heap.
- * After each round a thread writes how many it did into a shared file; whatever
- * it wrote there before it died must be in the trace.
+ * Works until it is killed: two threads, locks, shared and private memory, heap. After each round a
+ * thread writes its number of rounds into a shared file; every round counted there must be in the
+ * trace.
  *
- *   victim PROGRESS    then prints its process id
+ *   victim PROGRESS    prints its process id first
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile long *progress;	/* of each thread, 64 bytes apart */
+static volatile long *progress;	/* counters of the threads, 64 bytes apart */
 static long table[4096];
 
 static void *work(void *arg)

@@ -1,4 +1,4 @@
-# build CC FORM LEVEL OPTIONS…: ./prog of loops.c
+# build CC FORM LEVEL OPTIONS…: builds ./prog from loops.c
 build() {
 	SNARL_CC=$1 form=$2 level=$3
 	export SNARL_CC

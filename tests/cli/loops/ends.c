@@ -1,10 +1,11 @@
 /*
- * Short loops as compilers make them, one after the other in no order: of neighbouring ones the turns differ, and whose
- * memory it is. The same in each run; prints a sum of what they computed.
+ * Short loops as compilers generate them, in random order: consecutive loops differ in their number
+ * of iterations and in the kind of memory. The same in every run; prints a sum of the results.
  *
  *   ends hooks|ask|plain mixed|threads|signals
  *
- * The first says how loops are told: access by access, by __snarl_loop, or where they end.
+ * The first argument says how loops are recorded: access by access, by __snarl_loop, or by inlined
+ * loop ends.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +16,8 @@
 #include <sys/time.h>
 
 #define LOOP __attribute__((noinline, noclone))
-#define AGAIN for (int again = 0; again < 3; again++)	/* the first one has to tell the call, too */
+#define AGAIN for (int again = 0; again < 3; again++)	/* the first time, the call has to be
+							 * recorded, too */
 #define SIZE 65536
 #define WORKERS 4
 
@@ -34,7 +36,8 @@ struct record {
 	int flag, rest[13];
 };
 
-/* Another thread has touched all of ours, and comes to blocks of `late` when it is cut. */
+/* Another thread has accessed all of `ours`; it accesses blocks of `late` after their history
+ * was cut. */
 static _Alignas(4096) char ours[4 * SIZE], late[4 * SIZE];
 static long table[256];
 static double *signalled;
@@ -93,7 +96,7 @@ static LOOP long keys(struct triple *t, const int *by, long n)
 	return all;
 }
 
-/* A column: the stride is known only here, and may be too long for a record. */
+/* A column: the stride is a variable, and may be too large for a record. */
 static LOOP void column(struct pair *to, const struct pair *from, long step, long n)
 {
 	AGAIN for (long j = 0; j < n; j++)
@@ -106,7 +109,7 @@ static LOOP void scatter(int *to, const short *from, long step, long n)
 		to[j * step] = from[j * step] + 1;
 }
 
-/* From the end to the start, far in each turn. */
+/* From the end to the start, with large strides. */
 static LOOP double back(struct record *r, const double *by, long n)
 {
 	double sum = 0;
@@ -118,7 +121,8 @@ static LOOP double back(struct record *r, const double *by, long n)
 	return sum;
 }
 
-/* The inner one of two loops, with accesses before it: in each round somewhat further on, but for one round that is elsewhere. */
+/* The inner of two loops, with accesses before it: each round starts a little further on, except
+ * for one. */
 static LOOP void rows(double *c, const double *a, const double *b, long by, long n, long rounds)
 {
 	for (long i = 0; i < rounds; i++) {
@@ -162,7 +166,7 @@ static uint32_t roll(uint32_t *seed, uint32_t below)
 	return (uint32_t)((uint64_t)*seed * below >> 32);
 }
 
-/* Of elements of so many bytes: near, far, or so far that few fit. */
+/* A stride for elements of `size` bytes: small, large, or so large that few fit. */
 static long step(uint32_t *seed, long size, long *n)
 {
 	if (roll(seed, 8) == 0) {
@@ -173,13 +177,13 @@ static long step(uint32_t *seed, long size, long *n)
 	return ((long)roll(seed, 400) - 200) / size;
 }
 
-/* Where it goes back, from where. */
+/* The start index; the end of the array for negative strides. */
 static long start(long step, long n)
 {
 	return step < 0 ? -step * n : 0;
 }
 
-/* A place in one of the two, in a quarter of all cases less aligned than doubles are. */
+/* An address in `ours` or `other`; in a quarter of all cases aligned less than doubles. */
 static char *place(uint32_t *seed, char *other, unsigned align)
 {
 	char *from = roll(seed, 2) ? ours : other;
@@ -190,7 +194,8 @@ static char *place(uint32_t *seed, char *other, unsigned align)
 static unsigned one(uint32_t *seed, char *other)
 {
 	long n = roll(seed, 8) ? 1 + roll(seed, 40) : 60 + roll(seed, 180);
-	/* A hook looks only at the granule that its access begins in: where these differ, none goes over an edge. */
+	/* A hook checks only the granule in which its access begins: so no access crosses a
+	 * granule in `late`. */
 	unsigned align = other == late ? 8 : 4;
 	char *a = place(seed, other, align), *b = place(seed, other, align), *c = place(seed, other, 1);
 	double sum;
@@ -271,7 +276,8 @@ static void in_thread(void *routine(void *), void *arg)
 		exit(3);
 }
 
-/* Over all of `late`, in more turns than a group has, with some before they come to be shared and many. */
+/* Loops over all of `late` with more iterations than a group holds, some before it is shared and
+ * many after. */
 static unsigned long_ones(void)
 {
 	float *floats = (float *)late;
@@ -284,7 +290,7 @@ static unsigned long_ones(void)
 	return bytes((unsigned char *)late, (const unsigned char *)late + 320, SIZE - 320);
 }
 
-/* All of `late` is cut, then some of it is shared. */
+/* The history of all of `late` is cut, then some of it becomes shared. */
 static void *mixed(void *arg)
 {
 	unsigned *sum = arg;
@@ -310,7 +316,7 @@ static void threads(unsigned sum[WORKERS])
 		pthread_join(t[i], NULL);
 }
 
-/* Only its loop is to be seen. */
+/* Only the handler's loop is recorded. */
 __attribute__((no_sanitize("thread"))) static void handle(int number)
 {
 	(void)number;
@@ -325,7 +331,7 @@ static void set_timer(long microseconds)
 	setitimer(ITIMER_REAL, &every, NULL);
 }
 
-/* Signals come while the thread works, at any instruction; not when it has ended for the recorder. */
+/* Signals come at any instruction while the thread works, but not after its end event. */
 static void *work_signalled(void *sum)
 {
 	sigset_t set;

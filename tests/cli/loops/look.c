@@ -1,8 +1,9 @@
 /*
- * __snarl_loop_look against one granule after the other: memory of every length up to some hundred granules, from each byte of
- * its first granule to each of its last, all of one value or with another one anywhere in it. What is beside it is something else. The
- * shadow of an array is filled by hand for that; nothing of this is instrumented. Not equal, a bit too few or too many,
- * or a vector register or one of the others that changed, and it ends with what was asked.
+ * Compares __snarl_loop_look with a check of one granule after the other. Memory of every length up
+ * to some hundred granules, from each byte of its first granule to each of its last; all of one
+ * shadow value, or with another value in one place; other values beside it. The shadow of an array
+ * is filled by hand, and nothing here is instrumented. Exits with the failed case if a result
+ * differs or a register is not kept.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static uint16_t *shadow(unsigned granule)
 	return (uint16_t *)(0x7fff8000 + ((uintptr_t)memory >> 3) * 2) + granule;
 }
 
-/* 1 shared, 0 private, -1 neither; the bits that were there before are 5. */
+/* 1: shared, 0: private, -1: neither. Bits that were set before (5) must stay. */
 static int look(const char *first, const char *last)
 {
 	static const uint64_t vector[6] = { 1, 2, 3, 4, 5, 6 };

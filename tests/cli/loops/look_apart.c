@@ -1,6 +1,7 @@
 /*
- * __snarl_loop_look_apart against one granule after the other: random strides of either sign, turns, sizes and first bytes, all memory
- * of one value or with another one in one place of it. What is beside it is something else. As look.c does, which says more.
+ * Compares __snarl_loop_look_apart with a check of one granule after the other: random strides of
+ * either sign, iterations, sizes and start addresses; all memory of one shadow value, or with
+ * another value in one place; other values beside it. See look.c for the method.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ extern __thread struct {
 
 struct question {
 	const char *first;
-	long stride, turns, last;	/* … byte of a turn */
+	long stride, turns, last;	/* last byte of an iteration */
 };
 
 static uint16_t *shadow(const char *at)
@@ -36,7 +37,7 @@ static long roll(long below)
 	return (long)((seed >> 33) * (uint64_t)below >> 31);
 }
 
-/* 1 shared, 0 private, -1 neither; the bits that were there before are 5. */
+/* 1: shared, 0: private, -1: neither. Bits that were set before (5) must stay. */
 static int look(const struct question *q)
 {
 	uint64_t turns = (uint64_t)q->turns - 1, kept = turns, stride = (uint64_t)q->stride, last = (uint64_t)q->last;
@@ -68,7 +69,7 @@ static int slow_look(const struct question *q)
 	return value == SHARED ? 1 : value == __snarl_tls.own && value ? 0 : -1;
 }
 
-/* Gaps may be looked at where they are short; long strides and odd ones never. */
+/* Short gaps may be checked as well; with long or odd strides they may not. */
 static void check(const struct question *q)
 {
 	int want = slow_look(q), got = look(q);
@@ -104,7 +105,7 @@ static long any_stride(void)
 	}
 }
 
-/* Whether it was found to be one of the two. */
+/* Is the answer one of the two? */
 static int one(uint16_t value, uint16_t beside)
 {
 	struct question q = { memory + SIZE / 2 + roll(64), any_stride(), 1 + roll(TURNS), roll(24) };

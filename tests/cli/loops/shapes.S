@@ -1,10 +1,11 @@
 /*
- * Loops as wrap/loops/loops_find.c makes them, by hand: each is there without hooks and told afterwards, and
- * with hooks; __snarl_loops says which one runs.
+ * Loops as wrap/loops/loops_find.c makes them, written by hand: each exists without hooks, recorded
+ * at its end, and with hooks; __snarl_loops says which one runs.
  *
  *   void shape(char *a, char *b, long turns, long stride, char *c)
  *
- * have %rbx, %r12, %r13, %r14 and %r15. A body is a macro whose hooks are there if `hooks` is 1.
+ * has these arguments in %rbx, %r12, %r13, %r14 and %r15. A body is a macro, with hooks if `hooks`
+ * is 1.
  */
 #define READ 3
 #define WRITE 4
@@ -96,7 +97,7 @@
 	access copy, 1, READ, 3, 0, 8, 17, 1
 	access copy, 2, WRITE, 3, 0, 8, 18, 1
 
-/* a[i] -= b[i] * *c, as lu does it; the addresses from the ends, with what does not change */
+/* a[i] -= b[i] * *c, as in lu; addresses relative to the ends, and one loop-invariant access */
 .macro row_body
 	hook row, 1, read8, (%rbx, %rbp, 8)
 	hook row, 2, read8, (%r12, %rbp, 8)
@@ -112,7 +113,7 @@
 	access row, 3, READ, 3, 0, 0, 15, 1
 	access row, 4, WRITE, 3, 0, 8, 3, 1, 0, 0, 3, 0
 
-/* int, backwards: from a[turns - 1] down; b by bytes upwards */
+/* int, backwards from a[turns - 1]; b forwards, byte by byte */
 .macro down_body
 	hook down, 1, read4, -4(%rbx, %r13, 4)
 	hook down, 2, write1, 3(%r12, %rbp)
@@ -124,7 +125,8 @@
 	access down, 1, READ, 2, -4, -4, 17, 1, 16, 4
 	access down, 2, WRITE, 0, 3, 1, 12, 1
 
-/* every turn `stride` further, in a and, twice as fast and by 16 bytes, in b; volatile in c */
+/* Each iteration `stride` further, in a and, at twice the stride and with 16 bytes, in b;
+ * volatile in c. */
 .macro far_body
 	hook far, 1, write4, (%rbx)
 	hook far, 2, unaligned_read8, 1(%r12)
@@ -140,7 +142,7 @@
 	access far, 2, READ, 3, 1, 0, 18, 1, 0, 0, 14, 2
 	access far, 3, READ, 9, 0, 0, 15, 1
 
-/* 16 bytes at a time, a read and a write of the same hook */
+/* 16 bytes at a time; one hook for a read and a write */
 .macro wide_body
 	hook wide, 1, read16, (%rbx)
 	hook wide, 2, unaligned_write16, (%r12)
@@ -156,7 +158,7 @@
 	access wide, 3, READ, 1, 4, 16, 17, 1
 	access wide, 3, WRITE, 1, 4, 16, 17, 1, 0, 0, 1, 0
 
-/* As many accesses as there may be. */
+/* The maximum number of accesses. */
 .macro many_body
 	.irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 	hook many, \n, read4, 4*\n(%rbx)
@@ -174,8 +176,8 @@
 	.endr
 
 /*
- * void kept(struct registers *before, struct registers *after, long turns, char *a): all registers
- * are as `before` says, then comes a loop of so many turns on a, then they go to `after`.
+ * void kept(struct registers *before, struct registers *after, long turns, char *a): loads all
+ * registers from `before`, runs a loop of `turns` iterations on a, stores all registers to `after`.
  */
 	.text
 	.globl kept
@@ -200,7 +202,7 @@ kept:
 2:	fldt 648(%rdi)
 	movq $0, -16(%rsp)
 	movq %rcx, -24(%rsp)
-	movq %rdx, 128 - 8(%rdi)	/* r15 counts */
+	movq %rdx, 128 - 8(%rdi)	/* r15 is the loop counter */
 	movq (%rdi), %rax
 	movq 8(%rdi), %rcx
 	movq 16(%rdi), %rdx

@@ -1,8 +1,10 @@
 /*
- * Runs the loops of shapes.S on memory that is private, shared, or some of both. One thread at a
- * time: the events are always the same. Says at the end which loops there were.
+ * Runs the loops of shapes.S on memory that is private, shared, or partly both. One thread at a
+ * time, so the events are always the same. Prints at the end whether loops ran as loop records or
+ * with hooks.
  *
- *   shapes loops|hooks|- short|long|later|lives|cut|teeth|killed|registers|wanted	(wanted: fails if hooks do not run)
+ *   shapes loops|hooks|- short|long|later|lives|cut|teeth|killed|registers|wanted
+ *                         (wanted: fails if hooks do not run)
  */
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +30,7 @@ static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], late[1 <
 static int cutting;
 static const long turns[] = { 1, 2, 3, 7, 16, 100, 257, 1000 };
 
-/* None of these has an address that its hook is not made for. */
+/* All addresses are aligned for their hooks. */
 static __attribute__((noinline)) void most_shapes(char *a, char *b, long n, char *c)
 {
 	copy(a, b, n, 0, c);
@@ -56,7 +58,7 @@ static __attribute__((noinline)) void all_shapes(char *a, char *b, long n, char 
 #define TEETH 98304
 #define EDGE (comb + TEETH)
 
-/* The teeth of a comb, and the gaps. */
+/* Loops over a comb of memory: every fourth granule is shared, the others are private. */
 static void comb_shapes(long n)
 {
 	for (int tooth = 0; tooth < 32; tooth += 8) {
@@ -66,7 +68,7 @@ static void comb_shapes(long n)
 	}
 }
 
-/* What no other thread touches, what all do, and blocks of both. */
+/* Memory that only this thread accesses, memory that all access, and blocks of both kinds. */
 static void *work(void *arg)
 {
 	long n = *(const long *)arg;
@@ -119,7 +121,7 @@ static void *long_loops(void *unused)
 	return unused;
 }
 
-/* So many that rings get full within them. */
+/* So many loops that rings are flushed within them. */
 static void *many_loops(void *unused)
 {
 	for (int i = 0; i < 3000; i++) {
@@ -131,7 +133,7 @@ static void *many_loops(void *unused)
 	return unused;
 }
 
-/* Private while the loops run; another thread comes to blocks of the first half later. */
+/* Private while the loops run; another thread accesses blocks of the first half later. */
 static void *private_yet(void *unused)
 {
 	for (size_t i = 0; i < 6; i++) {
@@ -161,7 +163,8 @@ static void *touch_high(void *block)
 	return NULL;
 }
 
-/* A block that others touch in one life and not in the next, and one the other way round. */
+/* A block that other threads access before it is freed and not after it is allocated again; and
+ * the reverse. */
 static void *lives(void *unused)
 {
 	for (int i = 0; i < 2; i++) {
@@ -190,7 +193,8 @@ static void *touch_all(void *unused)
 	return unused;
 }
 
-/* So many loops that the window is full and their memory cut; then some of it is shared. */
+/* Fills the window with loops, so that their memory loses its history; then part of it becomes
+ * shared. */
 static void *cut(void *unused)
 {
 	for (int i = 0; i < 9000; i++)
@@ -209,7 +213,8 @@ static void *touch_comb(void *unused)
 	return unused;
 }
 
-/* The same, but every fourth granule; and long loops that go over an edge in their last turns. */
+/* Like cut(), with every fourth granule shared; and long loops that leave shared memory in their
+ * last iterations. */
 static void *cut_teeth(void *unused)
 {
 	for (int i = 0; i < 5000; i++) {

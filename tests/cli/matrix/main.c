@@ -1,7 +1,7 @@
 /*
- * Two workers, one after the other and then at once. Every access is made once
- * and by a function that is not inlined, so that no optimisation can merge or
- * split it; what each thread does does not depend on the others.
+ * Two workers, one after the other and then at once. Every access is made once and by a function
+ * that is not inlined, so that no optimisation can merge or split it; a thread's events do not
+ * depend on the other thread.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ struct pair {
 	long first, second;
 };
 
-/* Not static: then no compiler knows all their uses. */
+/* Not static: otherwise the compiler knows all their uses. */
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_barrier_t barrier;
 long counter, flag;
@@ -48,7 +48,7 @@ static void load(void)
 #endif
 }
 
-/* Before there is a second thread: must be in the trace all the same. */
+/* Before a second thread exists; must be in the trace all the same. */
 static __attribute__((noinline)) void prepare(void)
 {
 	counter = 5;

@@ -1,6 +1,6 @@
 /*
- * The C++ half: std::thread, std::mutex, std::atomic, a virtual call, a function
- * with a static, objects from new. Accesses as in main.c.
+ * The C++ variant: std::thread, std::mutex, std::atomic, a virtual call, a function with a static,
+ * objects from new. Accesses as in main.c.
  */
 #include <dlfcn.h>
 
@@ -34,12 +34,12 @@ struct Square : Shape {
 	__attribute__((noinline)) long area() const override { return width * 3; }
 };
 
-/* Not static: then no compiler knows all their uses. */
+/* Not static: otherwise the compiler knows all their uses. */
 std::mutex lock_;
 std::atomic<long> flag;
 long counter, slots[2];
 Square square(3);
-Shape *shape = &square;	/* nobody knows at compile time what it is */
+Shape *shape = &square;	/* its type is unknown at compile time */
 
 static void load()
 {

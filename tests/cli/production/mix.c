@@ -1,7 +1,7 @@
 /*
- * What merging two assemblies could get wrong, in C. With mix2.c; prints what it finds.
- * Calls __snarl_dual_all between rounds if it is there: static variables must go on
- * from where they were in the other version.
+ * Cases that merging two assembly files could get wrong, in C, with mix2.c; prints the results.
+ * Calls __snarl_dual_all between rounds if it exists: static variables must keep their values when
+ * the version changes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 void __snarl_dual_all(int on) __attribute__((weak));
 
-static int n = 1;			/* the same names as in mix2.c */
+static int n = 1;			/* same names as in mix2.c */
 static __thread long mine = 3;
 const char *const names[] = { "zero", "one", "two" };
 

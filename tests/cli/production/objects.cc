@@ -1,6 +1,6 @@
 /*
- * The same for C++: exceptions through both versions, guards of static variables,
- * templates that exist in two files, virtual functions. With objects2.cc.
+ * Cases that merging two assembly files could get wrong, in C++, with objects2.cc: exceptions
+ * through both versions, guards of static variables, templates in two files, virtual functions.
  */
 #include <cstdio>
 #include <map>

@@ -1,7 +1,7 @@
 #include "objects.h"
 
 namespace {
-struct Square : Shape {	/* another one than in objects.cc */
+struct Square : Shape {	/* another type than in objects.cc */
 	int a, b;
 	Square(int x, int y) : a(x), b(y) {}
 	int area() const override { return a * b; }

@@ -1,6 +1,6 @@
 /*
- * Threads call functions while these are switched on and off a thousand times. Each
- * call must do its work once, in whichever version.
+ * Threads call functions while these are switched on and off a thousand times. Each call must do
+ * its work once, in whichever version.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /*
- * kinds MODE: signals of all sorts into instrumented code.
+ * kinds MODE: signals of all kinds during instrumented code.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -48,7 +48,8 @@ static void *send_many(void *unused)
 	return unused;
 }
 
-/* Faster than they can be handled, into atomics and accesses, left by siglongjmp. */
+/* Signals faster than they can be handled, during atomics and accesses; handlers leave by
+ * siglongjmp. */
 static void flood(void)
 {
 	pthread_t thread;
@@ -86,7 +87,8 @@ static void jump_out(int number)
 	siglongjmp(back, 1);
 }
 
-/* Bad addresses: mended, for an access and an atomic; left, for a call of nothing. */
+/* Bad addresses. The handler makes the page writable for an access and an atomic; it leaves a call
+ * of address 0, and an atomic on address 8, by siglongjmp. */
 static void faults(void)
 {
 	struct sigaction act = { .sa_sigaction = mend, .sa_flags = SA_SIGINFO };
@@ -117,7 +119,7 @@ static int descend(int depth)
 	return raise(SIGUSR1);
 }
 
-/* On a stack of their own, and out of it again. */
+/* Handlers on an alternate stack, left by siglongjmp. */
 static void stacks(void)
 {
 	stack_t other = { .ss_sp = malloc(64 << 10), .ss_size = 64 << 10 };
@@ -157,8 +159,8 @@ static void *send_one_by_one(void *unused)
 }
 
 /*
- * To whichever thread there is, and those live short: they come when a thread has
- * just begun or is about to end. None may be lost.
+ * Signals to whichever thread exists; threads are short-lived, so signals come when one has just
+ * begun or is about to end. None may be lost.
  */
 static void births(void)
 {
@@ -171,7 +173,7 @@ static void births(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	pthread_create(&sender, NULL, send_one_by_one, NULL);
 	while (!atomic_load(&done)) {
-		pthread_sigmask(SIG_UNBLOCK, &set, NULL);	/* to be inherited */
+		pthread_sigmask(SIG_UNBLOCK, &set, NULL);	/* inherited by new threads */
 		pthread_create(&thread, NULL, take_one, NULL);
 		pthread_sigmask(SIG_BLOCK, &set, NULL);
 		pthread_join(thread, NULL);
@@ -193,14 +195,14 @@ static void tick(int number)
 	shared[63]++;
 }
 
-/* Leaves no trace: the timer has its time, and the trace stays small. */
+/* Has no events: the timer needs time, and the trace stays small. */
 static __attribute__((noinline, no_sanitize("thread"))) void idle(void)
 {
 	for (int i = 0; i < 10000; i++)
 		__asm__ volatile("");
 }
 
-/* A timer while it counts: 0 to 31 again and again, in this order in the trace. */
+/* A timer during a count from 0 to 31 again and again; the trace must have this order. */
 static void timer(void)
 {
 	struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { 0 };

@@ -1,6 +1,6 @@
 /*
- * main WHICH [jump]: a stretch of instrumented code again and again, with a signal
- * at each of its instructions in turn (stepper.c). Says how often.
+ * main WHICH [jump]: repeats a stretch of instrumented code, with a signal at each of its
+ * instructions in turn (stepper.c). Prints the numbers of rounds and signals.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,11 +1,10 @@
 /*
- * Runs a program and sends it a signal before each instruction in turn of a
- * stretch that it goes through again and again. The program stops at an int3 where
- * the stretch begins, and at another where it ends, which is answered in %rax:
- *   0  go on, and come again
- *   1  that was all
- * The first time every instruction is written down, from then on a break point
- * stops it there.
+ * Runs a program and sends it a signal before each instruction of a stretch of code that the
+ * program repeats. The program stops at an int3 where the stretch begins, and at another where it
+ * ends, whose answer is in %rax:
+ *   0  continue, and repeat
+ *   1  that was the last round
+ * In the first round every instruction is noted; from then on a breakpoint stops the program there.
  *
  *	stepper SIGNAL PROGRAM ARGUMENT…
  */
@@ -20,7 +19,7 @@
 #define MOST 100000
 
 static pid_t pid;
-static unsigned long long path[MOST];	/* of the first time */
+static unsigned long long path[MOST];	/* addresses of the first round */
 static int length;
 
 static void die(const char *what)
@@ -29,7 +28,7 @@ static void die(const char *what)
 	exit(3);
 }
 
-/* Until it stops; the signal it stopped for, or the end. */
+/* Waits until the program stops; returns the signal that stopped it. Exits if the program ends. */
 static int wait_stop(void)
 {
 	int status;
@@ -68,7 +67,7 @@ static int at_mark(void)
 	return ptrace(PTRACE_GETSIGINFO, pid, 0, &info) == 0 && info.si_code == SI_KERNEL;
 }
 
-/* Lets it run to the next int3. Other signals are its own affair. */
+/* Runs to the next int3. Other signals are passed on. */
 static void run_to_mark(int with)
 {
 	for (;;) {
@@ -114,7 +113,7 @@ static long poke(unsigned long long at, long word)
 	return 0;
 }
 
-/* To the n-th time it is at `at`; 0 if the end came first: not every round is the same. */
+/* Runs to the n-th time at `at`; 0 if the stretch ended before: not every round is the same. */
 static int run_to(unsigned long long at, int n)
 {
 	long word = ptrace(PTRACE_PEEKTEXT, pid, at, 0);
@@ -153,7 +152,7 @@ int main(int argc, char **argv)
 	}
 	wait_stop();
 	ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL);
-	run_to_mark(0);		/* the first beginning */
+	run_to_mark(0);		/* the start of the first round */
 	write_down();
 	for (int i = 0; i < length; i++) {
 		int n = 0;

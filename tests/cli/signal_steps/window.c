@@ -1,4 +1,4 @@
-/* What is interrupted: in a file of its own, so that it can be in a library. */
+/* The code that is interrupted: in a file of its own, so that it can be in a library. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,19 +16,20 @@ static __attribute__((noinline)) int inner(int i)
 	return shared[i + 1];
 }
 
-/* Most often there is nothing in it to be told of. */
+/* Usually has no event to record. */
 static __attribute__((noinline)) int quiet(int i)
 {
 	return i > 100 ? inner(i) + 1 : i;
 }
 
-/* The same, but not taken to be: settle() had something told of it. */
+/* Like quiet(), but settle() recorded an event in it. */
 static __attribute__((noinline)) int seldom(int i)
 {
 	return i > 100 ? inner(i - 100) + 2 : i;
 }
 
-/* After 8 times without an event a call waits to be told, until something is. */
+/* After 8 calls without an event, the entry of a function is recorded only when an event
+ * follows. */
 void settle(void)
 {
 	for (int i = 0; i < 16; i++) {
@@ -50,7 +51,7 @@ void window(int which)
 	void *p;
 
 	switch (which) {
-	case 0:	/* accesses, one after the other */
+	case 0:	/* accesses in sequence */
 		shared[0]++;
 		shared[1] += shared[2];
 		*(char *)&shared[3] = 1;
@@ -62,7 +63,7 @@ void window(int which)
 		atomic_fetch_add(&counter, shared[0]);
 		shared[1] = atomic_load(&counter);
 		break;
-	case 3:	/* through the interposers */
+	case 3:	/* interposed functions */
 		pthread_mutex_lock(&m);
 		shared[0]++;
 		pthread_mutex_unlock(&m);

@@ -1,5 +1,5 @@
 extern int shared[16];
 
-/* Before each round: what the runtime has learnt of calls is the same in all of them. */
+/* Called before each round, so that the runtime knows the same about calls in all rounds. */
 void settle(void);
 void window(int which);

@@ -1,6 +1,6 @@
 /*
- * life MODE: threads in numbers, and ways for them to end. Each locks, counts and
- * unlocks once unless said otherwise.
+ * life MODE: many threads, and all ways to end. Each locks, counts and unlocks once unless the mode
+ * says otherwise.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -91,7 +91,7 @@ static void *once_and_post(void *unused)
 	return unused;
 }
 
-/* detached N: the last ones end while the process does */
+/* detached N: the last ones end while the process ends */
 static void detached(int n)
 {
 	sem_init(&done, 0, 0);
@@ -118,12 +118,12 @@ static void *leave(void *unused)
 	(void)unused;
 	while (__atomic_load_n(&started, __ATOMIC_RELAXED) < 2)
 		;
-	while (counter < wanted)	/* a race, meant to be one */
+	while (counter < wanted)	/* a race on purpose */
 		count();
 	exit(0);
 }
 
-/* hot N: exit() in a thread once the count is N, while two others never stop */
+/* hot N: a thread calls exit() when the count is N, while two others never stop */
 static void hot_exit(int n)
 {
 	wanted = n;
@@ -142,7 +142,7 @@ static void *after_main(void *main_thread)
 	return NULL;
 }
 
-/* main 1: main is the first to go */
+/* main 1: main ends first */
 static void main_exit(int n)
 {
 	static pthread_t main_thread;
@@ -160,7 +160,7 @@ static void destroy(void *unused)
 	count();
 }
 
-/* Comes three times; of the four rounds that POSIX promises the last is the runtime's. */
+/* Runs three times; of the four rounds that POSIX guarantees, the last is the runtime's. */
 static void destroy_late(void *times)
 {
 	count();
@@ -177,7 +177,7 @@ static void *with_keys(void *unused)
 	pthread_exit(NULL);
 }
 
-/* keys N: destructors, one of them in three rounds */
+/* keys N: destructors of thread-specific data, one of them in three rounds */
 static void keys(int n)
 {
 	pthread_key_create(&key, destroy);
@@ -192,7 +192,7 @@ static void on_timer(union sigval unused)
 	once_and_post(NULL);
 }
 
-/* foreign N: threads that the C library makes for itself */
+/* foreign N: threads that the C library creates for itself */
 static void foreign(int n)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_timer };
@@ -211,7 +211,7 @@ static void foreign(int n)
 static char bare_stack[64 << 10];
 static volatile int bare_there;
 
-/* It has no thread-local memory of its own, so it is not instrumented. */
+/* It has no thread-local memory, so it must not be instrumented. */
 static __attribute__((no_sanitize("thread"))) int bare_main(void *unused)
 {
 	(void)unused;
@@ -219,7 +219,7 @@ static __attribute__((no_sanitize("thread"))) int bare_main(void *unused)
 	return 0;
 }
 
-/* bare N: made past the C library */
+/* bare N: threads created by clone(), not by the C library */
 static void bare(int n)
 {
 	for (int i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* Barriers: rounds, one serial thread in each, destroyed at once by the serial thread. */
+/* Barriers: rounds with one serial thread each; the serial thread destroys the barrier at once. */
 #include "want.h"
 
 #define THREADS 3
@@ -23,7 +23,7 @@ static void *goes_round(void *arg)
 	return arg;
 }
 
-/* Those that are let through may still be inside. */
+/* Threads that were released may still be inside pthread_barrier_wait(). */
 static void *last_one_destroys(void *arg)
 {
 	if (pthread_barrier_wait(arg) == PTHREAD_BARRIER_SERIAL_THREAD) {

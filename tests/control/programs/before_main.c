@@ -1,4 +1,4 @@
-/* What constructors did before control began still counts after it. */
+/* Locks and threads of constructors, made before control begins, are known afterwards. */
 #include "want.h"
 
 #include <semaphore.h>
@@ -62,7 +62,7 @@ static void *uses(void *arg)
 	want(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
 	want(sem_wait(&sem), 0);
 	want(sem_post(&sem), 0);
-	want(pthread_mutex_lock(&held), 0);	/* main's, all the time since */
+	want(pthread_mutex_lock(&held), 0);	/* locked by main since a constructor */
 	want(runs, 1);
 	want(pthread_mutex_unlock(&held), 0);
 	return arg;

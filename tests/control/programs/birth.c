@@ -1,7 +1,7 @@
 /*
- * What a thread has from its birth: locale, rounding, a stack of the size asked for,
- * fresh thread-local variables. The fork server makes threads before the run, when
- * all of this is not known yet. Passes under every schedule.
+ * A new thread's state: locale, rounding mode, stack size as requested, fresh thread-local
+ * variables. The fork server creates threads before the run, when none of this is known yet. Passes
+ * under every schedule.
  */
 #include <assert.h>
 #include <ctype.h>
@@ -16,7 +16,7 @@
 
 static __thread int mine = 7;
 static int shared;
-static const unsigned short *letters;	/* what isalpha() looks into */
+static const unsigned short *letters;	/* the locale's table that isalpha() uses */
 
 static void *born(void *arg)
 {

@@ -1,4 +1,4 @@
-/* <threads.h>: mutexes and conditions, every answer they can give. */
+/* <threads.h>: mutexes and conditions, with every result they can return. */
 #include "want.h"
 
 #include <threads.h>

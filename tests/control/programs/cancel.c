@@ -1,7 +1,7 @@
 /*
- * Cancellation where a thread waits: in a condition wait with the mutex held again
- * when cleanup handlers run, in sem_wait, read, join, sleep; put off while disabled;
- * before the first step; at pthread_testcancel only.
+ * Cancellation at blocking calls: in a condition wait the mutex is held again when cleanup handlers
+ * run; in sem_wait, read, join, sleep; deferred while disabled; before the first step; only at
+ * pthread_testcancel.
  */
 #include "want.h"
 
@@ -96,7 +96,7 @@ static void *disables(void *arg)
 	return arg;
 }
 
-/* Locking is no place to be cancelled. */
+/* pthread_mutex_lock is no cancellation point */
 static void *locks(void *arg)
 {
 	want(pthread_mutex_lock(&m), 0);
@@ -122,7 +122,7 @@ static void cancelled(void *(*routine)(void *), int first, int second)
 	want(pthread_cancel(t), 0);
 	want(pthread_cancel(t), 0);
 	want(finish(t), PTHREAD_CANCELED);
-	/* It may have been cancelled before it pushed its handler. */
+	/* It may be cancelled before it pushes its handler. */
 	if (count)
 		want(cleaned[0], first);
 	if (count > 1)
@@ -143,7 +143,7 @@ int main(void)
 
 	t = start(waits, NULL);
 	sem_wait(&reached);
-	want(pthread_mutex_lock(&m), 0);	/* so it waits */
+	want(pthread_mutex_lock(&m), 0);	/* so that the other thread waits */
 	want(pthread_cancel(t), 0);
 	want(pthread_mutex_unlock(&m), 0);
 	ended(t, 1, 2);

@@ -1,6 +1,6 @@
 /*
- * Asynchronous cancellation: between any two steps of a loop that has no
- * cancellation point; with its cleanup handler, and not while it is disabled.
+ * Asynchronous cancellation between any two steps of a loop without cancellation points: the
+ * cleanup handler runs, and nothing happens while cancellation is disabled.
  */
 #include "want.h"
 
@@ -42,7 +42,7 @@ static void *protects(void *arg)
 		counter++;
 	*(int *)arg = 2;
 	want(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL), 0);
-	while (counter)		/* in here at the latest */
+	while (counter)		/* is cancelled in this loop at the latest */
 		;
 	return NULL;
 }

@@ -15,7 +15,7 @@ static void *takes(void *arg)
 	return arg;
 }
 
-/* No signal is lost: as many as there are takers, one by one. */
+/* As many signals as waiters, one by one: none is lost. */
 static void signals(void)
 {
 	pthread_t t[3];
@@ -68,7 +68,7 @@ static void broadcasts(void)
 	want(waiting, 0);
 }
 
-/* Nobody signals: after spurious wake-ups, if any, the time is over. */
+/* No thread signals: after spurious wake-ups, if any, the time is up. */
 static void wait_until(pthread_cond_t *cond, clockid_t clock, const struct timespec *limit)
 {
 	int got;
@@ -106,7 +106,7 @@ static void time_limits(void)
 	want(pthread_mutex_unlock(&m), 0);
 }
 
-/* A waiter with little time, a signal, and one with a lot of it: one of them gets it. */
+/* A waiter with a short limit, a signal, a waiter with a long limit: one waiter gets it. */
 static int got_it;
 
 static void *impatient(void *arg)
@@ -201,7 +201,7 @@ static void *dies_with_it(void *arg)
 	return arg;
 }
 
-/* What was given up comes back without its owner. */
+/* A robust mutex whose owner died is returned by the wait with EOWNERDEAD. */
 static void inherits(void)
 {
 	struct timespec limit = late(CLOCK_REALTIME);

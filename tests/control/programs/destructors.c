@@ -1,6 +1,6 @@
 /*
- * Destructors of thread-specific data that synchronise: they run in their own thread,
- * before it can be joined, whichever way it ends, and may lock, signal and wait.
+ * Destructors of thread-specific data that synchronise: they run in their own thread, before it can
+ * be joined, however it ends, and may lock, signal and wait.
  */
 #include "want.h"
 
@@ -16,7 +16,7 @@ struct value {
 	int n;
 };
 
-/* Returns only when all threads are in here. */
+/* Returns only when all threads are here. */
 static void destroy(void *p)
 {
 	struct value *v = p;

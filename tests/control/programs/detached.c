@@ -1,6 +1,6 @@
 /*
- * Detached threads, born so or made so by themselves or by others; their end is told
- * by semaphores; some still run when main returns.
+ * Detached threads: created so, or detached by themselves or by others. Semaphores report their
+ * end; some still run when main returns.
  */
 #include "want.h"
 

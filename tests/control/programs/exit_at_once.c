@@ -1,6 +1,6 @@
 /*
  * options: --expect-exit 9
- * _exit() in a worker: no handlers, nothing is flushed, main never goes on.
+ * _exit() in a worker: no handlers run, nothing is flushed, main does not continue.
  */
 #include "want.h"
 

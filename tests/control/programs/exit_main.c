@@ -1,6 +1,6 @@
 /*
- * pthread_exit() from main: cleanup handlers and destructors run at once, the others
- * go on, and the process ends well when the last of them has.
+ * pthread_exit() from main: cleanup handlers and destructors run at once, the other threads go on,
+ * and the process exits with 0 when the last of them ends.
  */
 #include "want.h"
 

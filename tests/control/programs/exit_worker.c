@@ -1,7 +1,7 @@
 /*
  * options: --expect-exit 7
- * One of two workers calls exit(), which others wait for in all ways; its handlers run
- * in that thread, streams are flushed, and the rest of the program does not go on.
+ * One of two workers calls exit() while other threads wait in all ways; its handlers run in that
+ * thread, streams are flushed, and the other threads do not continue.
  */
 #include "want.h"
 

@@ -1,6 +1,6 @@
 /*
- * Threads that fault and go on: the handler of SIGSEGV runs in the thread whose
- * access was bad, and leaves by siglongjmp, again and again.
+ * Threads that fault and continue: the handler of SIGSEGV runs in the thread whose access was
+ * invalid, and leaves by siglongjmp, again and again.
  */
 #include <pthread.h>
 #include <setjmp.h>

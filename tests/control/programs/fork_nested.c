@@ -1,7 +1,7 @@
 /*
- * fork() in a program with threads; the child starts threads and forks again, and so
- * does that one. Each has only the thread that forked; atfork handlers keep the lock
- * usable; statuses come back up.
+ * fork() in a program with threads; the child starts threads and forks again, and so does its
+ * child. Each process has only the thread that forked; atfork handlers keep the lock usable; exit
+ * statuses are passed up.
  */
 #include "want.h"
 

@@ -1,4 +1,4 @@
-/* Futexes by hand: a lock made of one, every operation and answer that is modelled. */
+/* Futexes by hand: a lock made of one; every operation and result that is modelled. */
 #include "want.h"
 
 #include <limits.h>
@@ -21,7 +21,7 @@ static uint32_t load(uint32_t *at)
 	return __atomic_load_n(at, __ATOMIC_SEQ_CST);
 }
 
-/* 0 free, 1 held, 2 held and somebody may sleep. */
+/* 0: free, 1: held, 2: held and a thread may sleep */
 static void lock(void)
 {
 	uint32_t free_ = 0;
@@ -91,7 +91,7 @@ static void *sleeps(void *at)
 	return NULL;
 }
 
-/* Wakes until as many as are wanted were; they may not be asleep yet. */
+/* Wakes until `count` threads were woken; some may not sleep yet. */
 static void wake(uint32_t *at, long count)
 {
 	for (long woken = 0; woken < count;) {
@@ -123,7 +123,7 @@ static void counted(void)
 	want(futex(&word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0), 0);
 }
 
-/* Stored first, woken then: nobody sleeps on. */
+/* The value is stored before the wake, so no thread sleeps on. */
 static void all(void)
 {
 	pthread_t t[3];
@@ -163,7 +163,7 @@ static void by_bits(void)
 	want(bits_woken, 3);
 }
 
-/* One is woken, two are moved to the other word and woken there. */
+/* One thread is woken, two are requeued to the other word and woken there. */
 static void moved(void)
 {
 	pthread_t t[3];

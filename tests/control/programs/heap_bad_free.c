@@ -1,6 +1,6 @@
 /*
- * fails: bad-free. free() in main() of: with no argument the middle of a block
- * (+16 of a 64-byte block), else a variable.
+ * fails: bad-free. Without an argument, main() frees the middle of a block (+16 of 64 bytes), with
+ * one a variable.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * runs: 1
  * slow: seconds a run
- * More is freed than can be kept aside, so memory is used again: small blocks,
- * large ones whose pages were given back, huge and aligned ones. Passes under every
+ * Frees more memory than the quarantine holds, so memory is reused: small blocks, large ones
+ * whose pages were returned to the kernel, huge and aligned ones. Passes under every
  * schedule.
  */
 #include <malloc.h>

@@ -1,5 +1,5 @@
 /*
- * Blocks wander: each thread frees and resizes what others allocated. Passes under
+ * Blocks change hands: each thread frees and resizes blocks that others allocated. Passes under
  * every schedule.
  */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /*
- * Prints where blocks lie. The same schedule gives the same output, always; here
- * each thread's own blocks lie in the same places under every schedule.
+ * Prints addresses of blocks. One schedule always gives the same output; here each thread's own
+ * blocks have the same addresses under every schedule.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
  * runs: 4
- * The malloc family keeps its promises under control: alignment, contents, zeroes,
- * errors. Passes under every schedule.
+ * The malloc family keeps its promises under control: alignment, contents, zeroed memory, errors.
+ * Passes under every schedule.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -18,7 +18,7 @@
 		}                                                                         \
 	} while (0)
 
-/* Through variables, because compilers believe to know what these do to errno. */
+/* Through variables, because compilers assume what malloc and free do to errno. */
 static void *(*volatile do_malloc)(size_t) = malloc;
 static void *(*volatile do_calloc)(size_t, size_t) = calloc;
 static void *(*volatile do_realloc)(void *, size_t) = realloc;

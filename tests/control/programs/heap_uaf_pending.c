@@ -1,7 +1,7 @@
 /*
- * fails: uaf, under every schedule that lets owner() free before reader() reads, also
- * when the reader stood before its read already. Exit status 42: a use after free
- * was not noticed; must not come under any schedule.
+ * fails: uaf, under every schedule that lets owner() free before reader() reads, also if the reader
+ * already stood before its read. Exit status 42 means that a use after free was missed; no schedule
+ * may give it.
  */
 #include <pthread.h>
 #include <stdlib.h>

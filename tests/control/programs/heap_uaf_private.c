@@ -1,6 +1,6 @@
 /*
- * fails: uaf, under some schedules: the field that is used too late was never touched by any
- * other thread, only freed by one. use in reader(), free in owner(), malloc in main().
+ * fails: uaf, under some schedules: no other thread ever accessed the field that is used after the
+ * free; one only freed it. Use in reader(), free in owner(), malloc in main().
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * fails: uaf, under some schedules: the reader looks whether the block is there,
- * and uses it after the owner has freed it. use in reader(), free in owner(),
- * malloc in main().
+ * fails: uaf, under some schedules: the reader checks that the block is there, and
+ * uses it after the owner has freed it. Use in reader(), free in owner(), malloc in
+ * main().
  */
 #include <pthread.h>
 #include <stdlib.h>

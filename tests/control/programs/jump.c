@@ -1,6 +1,6 @@
 /*
- * longjmp over frames of instrumented functions, in threads that are switched in
- * between: each comes back to its own place, with its own values, locks released.
+ * longjmp over frames of instrumented functions, in threads that are switched in between: each
+ * returns to its own setjmp, with its own values and locks released.
  */
 #include "want.h"
 
@@ -23,7 +23,7 @@ static __attribute__((noinline)) void deep(jmp_buf *to, int level)
 		longjmp(*to, 1 + shared % 2);
 	if (shared > 0)
 		deep(to, level - 1);
-	want(here, -1);		/* never comes back */
+	want(here, -1);		/* must not return */
 }
 
 static void *jumps(void *arg)

@@ -1,6 +1,6 @@
 /*
- * The same through <threads.h>, with many threads one after another and at once.
- * Passes under every schedule.
+ * Thread-specific data through <threads.h>, with many threads one after another and at once. Passes
+ * under every schedule.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * Thread-specific data: the calls, their errors, a key's second life, and the
+ * Thread-specific data: the calls, their errors, a key that is deleted and created again, and the
  * rounds of destructors at a thread's end. Passes under every schedule.
  */
 #include <errno.h>
@@ -68,7 +68,7 @@ static void limits(void)
 	CHECK(pthread_key_delete(PTHREAD_KEYS_MAX) == EINVAL);
 	CHECK(pthread_getspecific(key[n - 1]) == NULL);
 	CHECK(pthread_key_create(&key[1], NULL) == 0);
-	CHECK(pthread_getspecific(key[1]) == NULL);	/* what it held in an earlier life is gone */
+	CHECK(pthread_getspecific(key[1]) == NULL);	/* the value of the deleted key is gone */
 	CHECK(pthread_key_delete(key[1]) == 0);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Two threads read stdin, twenty lines of the form "line N" (tests/cli/control_programs.sh
- * gives them): every run gets them from the first on, each line goes to one of them.
+ * Two threads read stdin, twenty lines of the form "line N" (tests/cli/control_programs.sh provides
+ * them): every run reads from the beginning, and each line goes to one thread.
  */
 #include "want.h"
 

@@ -1,6 +1,6 @@
 /*
- * A server on loopback that polls, and three clients, all threads of one program; every
- * answer is checked. The last line of output says in which order they were served.
+ * A server on loopback that polls, and three clients, all threads of one program; every answer is
+ * checked. The last line of output has the order in which the clients were served.
  */
 #include "want.h"
 

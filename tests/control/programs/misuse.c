@@ -1,7 +1,7 @@
 /*
  * fails: misuse, with each name it lists.
- * misuse NAME: one mistake in the use of a primitive, the same under every
- * schedule. With no name it lists them.
+ * misuse NAME: one misuse of a primitive, the same under every schedule. Without a name it lists
+ * the names.
  */
 #include "want.h"
 
@@ -120,7 +120,7 @@ static void *waits_for_cond(void *arg)
 	return arg;
 }
 
-/* Once the mutex can be had, the thread is in its wait. */
+/* Once this thread gets the mutex, the other one is in its wait. */
 static void cond_destroy_waited(void)
 {
 	sem_init(&there, 0, 0);
@@ -151,7 +151,7 @@ static void barrier_destroyed(void)
 	elsewhere(waits_at_barrier, NULL);
 }
 
-/* Under control a sleep is over when nobody else can go on: the other one is in its wait. */
+/* Under control a sleep ends when no other thread can run: then the other one is in its wait. */
 static void barrier_destroy_waited(void)
 {
 	pthread_barrier_init(&b, NULL, 2);
@@ -195,7 +195,7 @@ static void *joins(void *arg)
 	return arg;
 }
 
-/* Both wait for it. */
+/* Both threads join the same thread. */
 static void join_both(void)
 {
 	sem_init(&there, 0, 0);

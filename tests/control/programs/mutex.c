@@ -1,6 +1,6 @@
 /*
  * runs: 50
- * Every kind of mutex, every answer it can give; no schedule makes a difference.
+ * Every type of mutex, every result it can return; the schedule makes no difference.
  */
 #include "want.h"
 
@@ -90,7 +90,7 @@ static void *waits_long(void *m)
 	return NULL;
 }
 
-/* What all kinds have in common. */
+/* The behaviour that all types share. */
 static void plain(pthread_mutex_t *m)
 {
 	pthread_t t;
@@ -146,7 +146,7 @@ static void *dies_with_it(void *m)
 	return NULL;
 }
 
-/* The owner of the moment is dead or dies soon. */
+/* The present owner is dead or dies soon. */
 static void *inherits(void *m)
 {
 	want(pthread_mutex_lock(m), EOWNERDEAD);
@@ -188,7 +188,7 @@ static void robust(int type)
 	elsewhere(dies_again, &m);
 	want(pthread_mutex_timedlock(&m, &past), EOWNERDEAD);
 	elsewhere(may_not_unlock, &m);
-	want(pthread_mutex_unlock(&m), 0);	/* not made consistent: gone for good */
+	want(pthread_mutex_unlock(&m), 0);	/* not made consistent: the mutex stays unusable */
 	want(pthread_mutex_lock(&m), ENOTRECOVERABLE);
 	want(pthread_mutex_timedlock(&m, &past), ENOTRECOVERABLE);
 	want(pthread_mutex_consistent(&m), EINVAL);

@@ -1,4 +1,4 @@
-/* pthread_once and call_once: who comes second waits; a cancelled first one does not count. */
+/* pthread_once and call_once: the second caller waits; a cancelled first caller does not count. */
 #include "want.h"
 
 #include <semaphore.h>
@@ -53,7 +53,7 @@ static void *tries_it(void *arg)
 	return arg;
 }
 
-/* The second waits for the first, which is cancelled, and does it itself. */
+/* The second caller waits for the first, which is cancelled, and runs the routine itself. */
 static void cancels(void)
 {
 	pthread_t first, second;

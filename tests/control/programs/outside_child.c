@@ -1,7 +1,7 @@
 /*
  * runs: 40
- * Children: forked by two threads at once, waited for, talked to through pipes,
- * signalled by; popen, system, posix_spawn.
+ * Child processes: forked by two threads at once, waited for, connected by pipes, sending signals;
+ * popen, system, posix_spawn.
  */
 #include "want.h"
 
@@ -30,7 +30,7 @@ static void *works(void *n)
 	return NULL;
 }
 
-/* The child makes threads of its own. */
+/* The child creates threads, too. */
 static void *forks(void *number)
 {
 	int n = (int)(long)number, status, sum = 0;

@@ -1,6 +1,6 @@
 /*
- * A handler runs in a thread that is blocked, and what it does is what the others
- * wait for; afterwards the thread goes on waiting.
+ * A handler runs in a blocked thread and does what the other threads wait for; afterwards the
+ * thread continues its wait.
  */
 #include "want.h"
 
@@ -18,7 +18,7 @@ static void posts(int number)
 	sem_post(&posted);
 }
 
-/* The process's signal goes to main, which joins us. */
+/* A signal to the process goes to main, which is in a join. */
 static void *asks_main(void *arg)
 {
 	want(kill(getpid(), SIGUSR1), 0);

@@ -1,7 +1,7 @@
 /*
  * runs: 40
- * Pipes between threads: a line each way, a big block that does not fit into the
- * pipe, readers that race for tokens, a FIFO opened from both sides.
+ * Pipes between threads: a line in each direction, a block larger than the pipe, readers that race
+ * for tokens, a FIFO opened from both ends.
  */
 #include "want.h"
 

@@ -1,7 +1,7 @@
 /*
  * runs: 40
- * Message queues: a full and an empty one make threads wait; what is refused because of its
- * size is refused at once, even by a queue that nobody will ever fill or empty.
+ * Message queues: full and empty ones make threads wait; an operation that fails because of its
+ * size fails at once, even if no thread will ever fill or empty the queue.
  */
 #include "want.h"
 

@@ -1,7 +1,7 @@
 /*
  * runs: 40
- * Signals a program sends itself: raise, kill, pthread_kill, sigqueue; blocked and
- * let in; waited for; ending a sleep, not ending a restarted read; by longjmp out.
+ * Signals that a program sends to itself: raise, kill, pthread_kill, sigqueue; blocked and
+ * unblocked; waited for; ending a sleep, not ending a restarted read; left by longjmp.
  */
 #include "want.h"
 
@@ -68,7 +68,7 @@ static void at_once(void)
 	want(sigpending(&pending), 0);
 	want(sigismember(&pending, SIGUSR1), 1);
 	want(sigprocmask(SIG_UNBLOCK, &set, NULL), 0);
-	want(hits >= 3 && hits <= 4, 1);	/* for the thread and for the process: two */
+	want(hits >= 3 && hits <= 4, 1);	/* pending for thread and process: 1 or 2 */
 	want(pthread_kill(pthread_self(), 0), 0);
 	handle(SIGUSR1, SIG_IGN, 0);
 	want(raise(SIGUSR1), 0);
@@ -163,7 +163,7 @@ static void waited_for(void)
 	t = start(waits, NULL);
 	want(kill(getpid(), SIGTERM), 0);
 	want(pthread_kill(t, SIGTERM), 0);
-	/* Two that wait may be one only if both are the process's. */
+	/* Two pending signals may merge only if both are the process's. */
 	finish(t);
 }
 

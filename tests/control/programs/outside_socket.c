@@ -50,7 +50,7 @@ static void *asks(void *number)
 	int n = (int)(long)number, answer = 0, s = socket(AF_INET, SOCK_STREAM, 0);
 
 	want(connect(s, (struct sockaddr *)&at, sizeof(at)), 0);
-	want(write(s, &n, 2), 2);	/* in two halves */
+	want(write(s, &n, 2), 2);	/* the 4 bytes are sent in two halves */
 	want(write(s, (char *)&n + 2, 2), 2);
 	want(read(s, &answer, sizeof(answer)), sizeof(answer));
 	want(answer, n * n);
@@ -116,7 +116,7 @@ static void pairs(void)
 
 static void *sends_datagrams(void *arg)
 {
-	for (int i = 0; i < 40; i++)	/* more than their queue holds */
+	for (int i = 0; i < 40; i++)	/* more than the queue of the socket holds */
 		want(send(pair[0], &i, sizeof(i), 0), sizeof(i));
 	return arg;
 }

@@ -1,4 +1,4 @@
-/* Streams: lines of two threads never mix, flockfile holds, reading waits for a writer. */
+/* Streams: lines of two threads do not mix, flockfile holds, reading waits for a writer. */
 #include "want.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * runs: 10
- * Virtual time: sleepers wake in the order of their times, whoever runs first and
- * however long they compute; clocks agree; an alarm comes in between. (It sleeps for
- * hours: not to be run without control.)
+ * Virtual time: sleepers wake in the order of their times, whichever thread runs first and however
+ * long it computes; clocks agree; an alarm comes in between. (It sleeps for hours: do not run it
+ * without control.)
  */
 #include "want.h"
 

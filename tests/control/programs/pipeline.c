@@ -1,4 +1,4 @@
-/* Three stages connected by pipes, bytes one by one and in blocks; ends travel along. */
+/* Three stages connected by pipes, bytes one by one and in blocks; end of file is passed on. */
 #include "want.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * A pool of threads that nobody joins: main returns while they wait for more work.
- * All that was given to them is done by then, and what atexit() promised happens.
+ * A pool of threads without join: main returns while they wait for work. All jobs are done by then,
+ * and atexit() handlers run.
  */
 #include "want.h"
 

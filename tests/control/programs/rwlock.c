@@ -1,4 +1,4 @@
-/* Readers-writer and spin locks: every answer they can give. */
+/* Readers-writer and spin locks, with every result they can return. */
 #include "want.h"
 
 static int value, copy;
@@ -121,7 +121,7 @@ static void *writes_once(void *l)
 	return NULL;
 }
 
-/* Where writers are preferred, one that waits keeps new readers out. */
+/* If writers are preferred, a waiting writer keeps new readers out. */
 static void *comes_after_the_writer(void *l)
 {
 	while (pthread_rwlock_tryrdlock(l) == 0) {

@@ -1,8 +1,8 @@
 /*
- * pthread_kill() to threads that wait: a semaphore, sleep, read and pause end with
- * EINTR, a read with SA_RESTART, a mutex, a join and a condition go on; handlers run
- * in the thread that was meant, see its data and may use atomics and sem_post. Also a
- * thread that takes all signals by sigwait, and masks.
+ * pthread_kill() to threads that wait: a semaphore, sleep, read and pause end with EINTR; a read
+ * with SA_RESTART, a mutex, a join and a condition continue. Handlers run in the addressed thread,
+ * see its data, and may use atomics and sem_post. Also a thread that takes all signals by sigwait,
+ * and signal masks.
  */
 #include "want.h"
 
@@ -111,8 +111,8 @@ static void handle(int flags)
 }
 
 /*
- * Whether the signal finds it waiting or shortly before, is the schedule's to say: one
- * that comes only once may be too early, so they come until it was interrupted.
+ * The schedule decides whether a signal finds the thread waiting or comes shortly before. So
+ * signals are sent until one interrupts the wait.
  */
 static void interrupt(void *(*routine)(void *))
 {
@@ -133,7 +133,7 @@ static void interrupt(void *(*routine)(void *))
 
 static void *interrupted_once(void *arg)
 {
-	/* Blocked until it waits, so that it comes just then. */
+	/* Blocked until the wait, so that it comes just then. */
 	sigset_t all, none;
 
 	sigfillset(&all);

@@ -1,6 +1,6 @@
 /*
- * Prints what differs from run to run without control: clocks, random numbers, thread
- * ids, addresses. One schedule gives one output (tests/cli/control_determinism.sh).
+ * Prints values that differ from run to run without control: clocks, random numbers, thread ids,
+ * addresses. One schedule gives one output (tests/cli/control_determinism.sh).
  */
 #include "want.h"
 

@@ -1,6 +1,6 @@
 /*
- * Waiting without a primitive: loops that only look, in every form people write
- * them. Under control the others get their turn, and no loop is taken for a hang.
+ * Waiting without a primitive: loops that only read, in all common forms. Under control the other
+ * threads get their turn, and no loop is taken for a hang.
  */
 #include "want.h"
 
@@ -36,7 +36,7 @@ static void await_flag_yielding(void)
 		sched_yield();
 }
 
-/* What the loop writes is its own. */
+/* The loop writes only to its own memory. */
 static void await_flag_counting(void)
 {
 	volatile unsigned long rounds = 0;
@@ -85,7 +85,7 @@ static void *test_and_set(void *arg)
 	return arg;
 }
 
-/* Its counter lies beside those of the others, in memory that all can reach. */
+/* Its counter lies next to those of other threads, in memory that all can reach. */
 static void *compare_and_swap(void *arg)
 {
 	unsigned long *mine = arg;
@@ -128,7 +128,7 @@ static void *try_lock(void *arg)
 	return arg;
 }
 
-/* A lock for each look. */
+/* Takes a lock for each look. */
 static void *locked_look(void *arg)
 {
 	int seen = 0;

@@ -1,6 +1,6 @@
 /*
  * slow: with kernel threads, there are many switches
- * fails: hang. Two threads look for what nobody will ever do.
+ * fails: hang. Two threads wait for a value that no thread ever writes.
  */
 #include "want.h"
 

@@ -1,7 +1,7 @@
 /*
  * fails: deadlock, with each name it lists.
- * stuck NAME: a thread waits for what can never come, the same under every
- * schedule. With no name it lists them.
+ * stuck NAME: a thread waits for an event that cannot come, the same under every schedule. Without
+ * a name it lists the names.
  */
 #include "want.h"
 

@@ -1,8 +1,8 @@
 /*
- * Exceptions through instrumented frames while other threads run: thrown under locks
- * and out of condition waits, through call_once and the guards of statics (both are
- * then tried again), kept and thrown again in another thread; destructors run when a
- * thread is cancelled.
+ * Exceptions through instrumented frames while other threads run: thrown under locks and
+ * out of condition waits, through call_once and guards of statics (both are then tried
+ * again), stored and rethrown in another thread; destructors run when a thread is
+ * cancelled.
  */
 #include <condition_variable>
 #include <cstdio>

@@ -1,7 +1,7 @@
 /*
- * thread_local objects are destroyed at their thread's end, the last made first, before
- * the values of keys; main's at exit, before static objects and atexit handlers.
- * Passes under every schedule.
+ * thread_local objects are destroyed at their thread's end in reverse order of construction, before
+ * values of keys; main's at exit, before static objects and atexit handlers. Passes under every
+ * schedule.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct late {
 	~late() { say("late" + std::to_string(made)); }
 };
 
-/* Made while the others are being destroyed: it goes before those that wait. */
+/* Constructed while others are being destroyed: it is destroyed before those that remain. */
 static void make_late()
 {
 	static thread_local late l;
@@ -93,7 +93,7 @@ static void last()
 		_Exit(1);
 }
 
-/* Registered before the static object is made, so it runs after it is destroyed. */
+/* Registered before the static object is constructed, so it runs after the object is destroyed. */
 __attribute__((constructor(200))) static void early()
 {
 	std::atexit(last);

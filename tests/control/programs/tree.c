@@ -1,6 +1,6 @@
 /*
- * Threads that create threads: a tree of 31. Each gives its children a place on its
- * own stack, and adds up there what they bring.
+ * Threads that create threads: a tree of 31. Each gives its children slots on its own stack and
+ * adds up there what they return.
  */
 #include "want.h"
 

@@ -1,4 +1,4 @@
-/* What the programs of this folder share: an oracle, and limits of time. */
+/* Shared by the programs of this folder: checks, and time limits. */
 #ifndef WANT_H
 #define WANT_H
 
@@ -30,7 +30,7 @@ static inline void want_at(long got, long expected, const char *what, const char
 static const struct timespec past = { 1, 0 };
 static const struct timespec invalid = { 1, 1000000000 };
 
-/* Soon enough for a run without control, too. */
+/* A limit short enough for a run without control, too. */
 static inline struct timespec soon(clockid_t clock)
 {
 	struct timespec t;
@@ -44,7 +44,7 @@ static inline struct timespec soon(clockid_t clock)
 	return t;
 }
 
-/* Comes only if nothing else can, or if time-outs may come early. */
+/* A limit that ends only if nothing else can run, or if time-outs may come early. */
 static inline struct timespec late(clockid_t clock)
 {
 	struct timespec t;
@@ -70,7 +70,7 @@ static inline void *finish(pthread_t t)
 	return result;
 }
 
-/* On a thread of its own, while this one waits for it. */
+/* runs the routine on another thread and waits for its end */
 static inline void *elsewhere(void *(*routine)(void *), void *arg)
 {
 	return finish(start(routine, arg));

@@ -207,7 +207,7 @@ static void assert_same_stats(struct reader *r)
 
 static size_t assert_as_reference(const char *path)
 {
-	struct uses *u = xcalloc(1, sizeof(*u));
+	struct past_accesses *u = xcalloc(1, sizeof(*u));
 	struct err err = { "" };
 	struct reader *r = reader_open(path, &err);
 	struct analysis_context ctx;
@@ -227,7 +227,7 @@ static size_t assert_as_reference(const char *path)
 	reader_rewind(r, &err);
 	a = find_ordered(r);
 	for (unsigned g = 0; g < GRANULES; g++) {
-		bool expected = u->loose[g] && u->twice[g];
+		bool expected = u->unordered[g] && u->twice[g];
 
 		unordered += expected;
 		if (u->used[g] && alone_granule(a, a->unordered, BASE / 8 + g) == expected)

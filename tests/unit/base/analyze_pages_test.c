@@ -26,7 +26,7 @@ static void assert_filled(const uint8_t *p, size_t size, size_t end)
 		assert_int_equal(p[i + i / PAGE % PAGE], i < size ? (uint8_t)(i / PAGE + 1) : 0);
 }
 
-static void test_grow(void **state)
+static void test_grown_arrays_keep_their_contents(void **state)
 {
 	uint8_t *p = NULL;
 	size_t size = 0;
@@ -44,7 +44,7 @@ static void test_grow(void **state)
 	pages_free(p, size);
 }
 
-static void test_stay(void **state)
+static void test_reserved_arrays_grow_in_place(void **state)
 {
 	uint8_t *p = pages_reserve(2 * MOST), *second = p + MOST;
 	size_t size = 0;
@@ -67,7 +67,10 @@ static void test_stay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_grow), cmocka_unit_test(test_stay) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_grown_arrays_keep_their_contents),
+		cmocka_unit_test(test_reserved_arrays_grow_in_place),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static unsigned long sum(void)
 	return all;
 }
 
-static void test_rest(void **state)
+static void test_workers_rest_during_a_pause(void **state)
 {
 	pthread_t workers[WORKERS];
 
@@ -70,7 +70,7 @@ static void test_rest(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rest) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_workers_rest_during_a_pause) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

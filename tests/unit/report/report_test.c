@@ -50,7 +50,7 @@ static void expect_cut(const char *text, size_t most, const char *wanted)
 	buf_free(&out);
 }
 
-static void test_cut(void **state)
+static void test_html_is_cut_at_characters(void **state)
 {
 	(void)state;
 	expect_cut("balance", 7, "balance");
@@ -86,7 +86,7 @@ static void test_terminal(void **state)
 }
 
 /* Random bytes become valid UTF-8 without < > & " ' and control characters, of limited length. */
-static void test_random(void **state)
+static void test_random_bytes_are_escaped(void **state)
 {
 	uint32_t seed = 1;
 
@@ -145,13 +145,13 @@ static void test_objects(void **state)
 }
 
 /* A cause with a step on each line; `thread` is 0 or 1. */
-struct told {
+struct locked_step {
 	size_t thread;
 	const char *object, *locks;
 	unsigned line;
 };
 
-static void expect_locks(const char *pattern, const struct told *told, size_t count, const char *wanted)
+static void expect_locks(const char *pattern, const struct locked_step *in, size_t count, const char *wanted)
 {
 	struct report_thread threads[] = { { "0.1", NULL }, { "0.2", NULL } };
 	struct report_step steps[8] = { { 0 } };
@@ -160,17 +160,17 @@ static void expect_locks(const char *pattern, const struct told *told, size_t co
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < count; i++)
-		steps[i] = (struct report_step){ .thread = told[i].thread, .object = told[i].object,
-						 .locks = told[i].locks, .role = REPORT_CAUSE,
+		steps[i] = (struct report_step){ .thread = in[i].thread, .object = in[i].object,
+						 .locks = in[i].locks, .role = REPORT_CAUSE,
 						 .number = (unsigned)i + 1, .rank = (unsigned)i + 1,
-						 .at = { .file = told[i].line ? "src/a.c" : NULL, .line = told[i].line } };
+						 .at = { .file = in[i].line ? "src/a.c" : NULL, .line = in[i].line } };
 	describe_locks(&b, &out);
 	assert_string_equal(buf_string(&out), wanted);
 	buf_free(&out);
 }
 
 #define EXPECT_LOCKS(pattern, wanted, ...) \
-	expect_locks(pattern, (struct told[]){ __VA_ARGS__ }, ARRAY_SIZE(((struct told[]){ __VA_ARGS__ })), wanted)
+	expect_locks(pattern, (struct locked_step[]){ __VA_ARGS__ }, ARRAY_SIZE(((struct locked_step[]){ __VA_ARGS__ })), wanted)
 
 static void test_locks(void **state)
 {
@@ -224,7 +224,7 @@ static bool has_arrow(const struct report_bug *b, enum report_arrow_kind kind, u
 	return false;
 }
 
-static void test_lost(void **state)
+static void test_lost_update_model(void **state)
 {
 	struct report r;
 	struct report_bug *b;
@@ -265,7 +265,7 @@ static void test_lost(void **state)
 	report_close(&r);
 }
 
-static void test_deadlock(void **state)
+static void test_deadlock_model(void **state)
 {
 	struct report r;
 	struct report_bug *b;
@@ -283,7 +283,7 @@ static void test_deadlock(void **state)
 }
 
 /* The effect of a blocked step names the holder of the lock. */
-static void test_holders(void **state)
+static void test_waiters_name_the_holder(void **state)
 {
 	static const char *const wanted[] = { "", "", ", which thread 0.2 has held since step 1",
 					      ", which thread 0.1 has held since step 2" };
@@ -307,7 +307,7 @@ static void test_holders(void **state)
 	report_close(&r);
 }
 
-static void test_freed(void **state)
+static void test_use_after_free_model(void **state)
 {
 	struct report r;
 	struct report_bug *b;
@@ -350,10 +350,17 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_html), cmocka_unit_test(test_cut), cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_objects), cmocka_unit_test(test_locks),
-		cmocka_unit_test(test_lost), cmocka_unit_test(test_holders),
-		cmocka_unit_test(test_deadlock), cmocka_unit_test(test_freed), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_html),
+		cmocka_unit_test(test_html_is_cut_at_characters),
+		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_random_bytes_are_escaped),
+		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_lost_update_model),
+		cmocka_unit_test(test_waiters_name_the_holder),
+		cmocka_unit_test(test_deadlock_model),
+		cmocka_unit_test(test_use_after_free_model),
+		cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

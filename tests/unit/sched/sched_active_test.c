@@ -256,7 +256,7 @@ static void check_success(unsigned percent)
 			fail_msg("idiom %u: only %u of %u", i, got[i], of[i]);
 }
 
-static void test_success(void **state)
+static void test_most_feasible_roots_are_exposed(void **state)
 {
 	(void)state;
 	permille = 0;
@@ -264,7 +264,7 @@ static void test_success(void **state)
 }
 
 /* Random steps before the first event. */
-static void test_random_steps(void **state)
+static void test_random_steps_still_expose_most(void **state)
 {
 	(void)state;
 	permille = 900;
@@ -277,7 +277,7 @@ static void test_random_steps(void **state)
  * thread 1 comes between them. If the plan names the visits of another run, the strategy holds
  * thread 2 before it takes the lock.
  */
-static void test_named_visits(void **state)
+static void test_visits_named_by_an_earlier_run_help(void **state)
 {
 	const char *const *threads = T("Lv Wm Uv", "Wl Lv Wm Uv", "Lv Wm Uv");
 	static const unsigned order[] = { 1, 1, 1, 1, 2, 2, 2, 0, 0, 0 };
@@ -330,7 +330,7 @@ static uint64_t calls_of(uint32_t thread)
 	return under_way.end.which[thread] == 0 && under_way.end.position[0] == RARE ? 2 : 1;
 }
 
-static void test_calls(void **state)
+static void test_call_stacks_tell_visits_apart(void **state)
 {
 	struct wish w = { { .wanted = 1 }, { .iroot = { .idiom = 1 } } };
 	struct sim_program p = { 0 };
@@ -382,10 +382,10 @@ int main(void)
 		cmocka_unit_test(test_idiom_5),
 		cmocka_unit_test(test_idiom_6),
 		cmocka_unit_test(test_own_synchronisation),
-		cmocka_unit_test(test_success),
-		cmocka_unit_test(test_random_steps),
-		cmocka_unit_test(test_named_visits),
-		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_most_feasible_roots_are_exposed),
+		cmocka_unit_test(test_random_steps_still_expose_most),
+		cmocka_unit_test(test_visits_named_by_an_earlier_run_help),
+		cmocka_unit_test(test_call_stacks_tell_visits_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

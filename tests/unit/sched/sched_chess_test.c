@@ -180,7 +180,7 @@ static void test_a_deadlock_is_found(void **state)
  * Two threads of k writes to one object. Without preemptions there are 2 runs: either thread goes
  * first. One preemption, after 1 to k - 1 steps of the first thread, adds 2(k - 1): 2k in all.
  */
-static void test_bound(void **state)
+static void test_preemption_bound(void **state)
 {
 	struct sim_program p;
 	struct sim_search search;
@@ -285,7 +285,7 @@ static void test_all_traces_within_a_bound(void **state)
 }
 
 /* One thread spins on a flag that the other sets after three steps: every run ends. */
-static void test_spinning_ends(void **state)
+static void test_runs_with_spinning_end(void **state)
 {
 	struct sim_program p = { 0 };
 	struct counts n;
@@ -335,7 +335,7 @@ static void test_long_runs_are_cut_not_lost(void **state)
 }
 
 /* A signal's choice of a waiter: all alternatives are tried, in every combination. */
-static void test_other_choices(void **state)
+static void test_all_wake_choices_are_tried(void **state)
 {
 	const struct strategy *chess = strategy_find("chess");
 	void *memory = calloc(1, chess->state_size);
@@ -370,13 +370,13 @@ int main(void)
 		cmocka_unit_test(test_critical_sections),
 		cmocka_unit_test(test_creation_and_join_order),
 		cmocka_unit_test(test_a_deadlock_is_found),
-		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_preemption_bound),
 		cmocka_unit_test(test_simple_runs_come_first),
 		cmocka_unit_test(test_all_traces_of_random_programs),
 		cmocka_unit_test(test_all_traces_within_a_bound),
-		cmocka_unit_test(test_spinning_ends),
+		cmocka_unit_test(test_runs_with_spinning_end),
 		cmocka_unit_test(test_long_runs_are_cut_not_lost),
-		cmocka_unit_test(test_other_choices),
+		cmocka_unit_test(test_all_wake_choices_are_tried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ static void test_exact_repeats_any_strategy(void **state)
 	}
 }
 
-static void test_exact_goes_on_after_the_plan(void **state)
+static void test_exact_continues_after_the_plan(void **state)
 {
 	struct plan plan = { .head = { .turns = 2 } };
 	struct sim_search search;
@@ -83,7 +83,7 @@ static void check_lost(const struct sim_program *p, struct plan *plan, uint64_t 
 	sim_close(&search);
 }
 
-static void test_exact_knows_when_it_is_lost(void **state)
+static void test_exact_reports_divergence(void **state)
 {
 	uint64_t child = sched_child_name(SCHED_MAIN, 1);
 	struct plan plan = { .head = { .turns = 3 } };
@@ -172,8 +172,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact_repeats_any_strategy),
-		cmocka_unit_test(test_exact_goes_on_after_the_plan),
-		cmocka_unit_test(test_exact_knows_when_it_is_lost),
+		cmocka_unit_test(test_exact_continues_after_the_plan),
+		cmocka_unit_test(test_exact_reports_divergence),
 		cmocka_unit_test(test_exact_turns_of_other_kinds),
 	};
 

@@ -82,7 +82,7 @@ static void test_goal_counts(void **state)
 }
 
 /* Both orders hold a thread each: one order is given up, and the run ends. */
-static void test_goal_that_cannot_be(void **state)
+static void test_goal_gives_up_contradictions(void **state)
 {
 	struct plan plan = { .head = { .orders = 2 }, .orders = {
 		{ name_of(0, 1), name_of(1, 0) },
@@ -107,7 +107,7 @@ static void test_goal_that_cannot_be(void **state)
 }
 
 /* Thread 1 spins until thread 0 writes, but an order wants that write after 1's next event. */
-static void test_goal_of_one_who_spins(void **state)
+static void test_goal_gives_up_if_a_thread_spins(void **state)
 {
 	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 1), name_of(0, 0) } } };
 	struct sim_program p = { 0 };
@@ -150,7 +150,7 @@ static void test_goal_met_at_the_end(void **state)
 }
 
 /* The run ends after the first event, before the second: the order is kept, but not met. */
-static void test_goal_kept(void **state)
+static void test_goal_kept_but_not_met(void **state)
 {
 	struct plan plan = { .head = { .orders = 2 }, .orders = {
 		{ name_of(0, 0), name_of(1, 3) }, { name_of(0, 7), name_of(1, 0) } } };
@@ -204,7 +204,7 @@ static void test_goal_continuations(void **state)
 }
 
 /* A held thread goes on as soon as its order allows; no other thread's step comes before. */
-static void test_goal_goes_on_at_once(void **state)
+static void test_goal_releases_held_threads_at_once(void **state)
 {
 	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 3), name_of(0, 4) } } };
 	struct sim_program p;
@@ -382,7 +382,7 @@ static void test_goal_follows_a_run_first(void **state)
 }
 
 /* The run does not follow turns that are impossible, but still enforces the orders. */
-static void test_goal_loses_the_run(void **state)
+static void test_goal_keeps_orders_after_divergence(void **state)
 {
 	struct guided plan = { .head = { .turns = 2, .orders = 1 } };
 	struct goal_result result;
@@ -413,15 +413,15 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_goal_forces_the_orders),
 		cmocka_unit_test(test_goal_counts),
-		cmocka_unit_test(test_goal_that_cannot_be),
-		cmocka_unit_test(test_goal_of_one_who_spins),
+		cmocka_unit_test(test_goal_gives_up_contradictions),
+		cmocka_unit_test(test_goal_gives_up_if_a_thread_spins),
 		cmocka_unit_test(test_goal_met_at_the_end),
-		cmocka_unit_test(test_goal_kept),
+		cmocka_unit_test(test_goal_kept_but_not_met),
 		cmocka_unit_test(test_goal_continuations),
-		cmocka_unit_test(test_goal_goes_on_at_once),
+		cmocka_unit_test(test_goal_releases_held_threads_at_once),
 		cmocka_unit_test(test_goal_other_side_first),
 		cmocka_unit_test(test_goal_follows_a_run_first),
-		cmocka_unit_test(test_goal_loses_the_run),
+		cmocka_unit_test(test_goal_keeps_orders_after_divergence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static struct iroot_event at(const struct sim_program *p, unsigned thread, unsig
 }
 
 /* Both threads stand before their events at once: the strategy lets the right one go first. */
-static void test_who_is_about_to_touch_it_comes_second(void **state)
+static void test_the_right_one_of_two_events_goes_first(void **state)
 {
 	struct sim_program p = { 0 };
 	struct iroot wanted = { .idiom = 1 };
@@ -177,7 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_table_has_what_was_added),
-		cmocka_unit_test(test_who_is_about_to_touch_it_comes_second),
+		cmocka_unit_test(test_the_right_one_of_two_events_goes_first),
 		cmocka_unit_test(test_the_last_event_is_waited_for),
 		cmocka_unit_test(test_rare_roots_of_random_programs),
 	};

@@ -43,7 +43,7 @@ static const char *run(const struct sim_program *p, const struct plan *plan, str
 	return sim_text(&r);
 }
 
-static void test_positions(void **state)
+static void test_turns_are_followed_by_position(void **state)
 {
 	uint64_t one = sched_child_name(SCHED_MAIN, 1), two_ = sched_child_name(SCHED_MAIN, 2);
 	struct loose_result result;
@@ -85,7 +85,7 @@ static void test_positions(void **state)
 }
 
 /* The turns of a run, as positions, give that run again. */
-static void test_same_run(void **state)
+static void test_turns_of_a_run_repeat_it(void **state)
 {
 	struct sim_program p;
 	struct sim_search search;
@@ -115,7 +115,7 @@ static void test_same_run(void **state)
 }
 
 /* Orders are observed, not enforced. */
-static void test_orders(void **state)
+static void test_orders_are_observed(void **state)
 {
 	uint64_t one = sched_child_name(SCHED_MAIN, 1), two_ = sched_child_name(SCHED_MAIN, 2);
 	struct {
@@ -142,7 +142,7 @@ static void test_orders(void **state)
 	assert_int_equal(result.broken, 1);
 }
 
-static void test_wake(void **state)
+static void test_wake_turns_choose_the_waiter(void **state)
 {
 	const struct strategy *s = strategy_find("loose");
 	struct plan plan = { .head = { .turns = 2 },
@@ -163,10 +163,10 @@ static void test_wake(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_positions),
-		cmocka_unit_test(test_same_run),
-		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_wake),
+		cmocka_unit_test(test_turns_are_followed_by_position),
+		cmocka_unit_test(test_turns_of_a_run_repeat_it),
+		cmocka_unit_test(test_orders_are_observed),
+		cmocka_unit_test(test_wake_turns_choose_the_waiter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,7 +175,7 @@ static void test_surw_is_uniform(void **state)
  * is one of two chains of 2 after the chain of 2: a create {b c | d e}: 6 orders of
  * 6; f and g among them: C(8,2) = 28; 168 runs. 99.9 % of chi-squared with 167 is below 229.
  */
-static void test_surw_counts_the_unborn(void **state)
+static void test_surw_counts_threads_created_later(void **state)
 {
 	struct sim_program p = { 0 };
 	struct tally t;
@@ -238,7 +238,7 @@ int main(void)
 		cmocka_unit_test(test_pct_depth_matters),
 		cmocka_unit_test(test_pct_lets_others_run_on_a_yield),
 		cmocka_unit_test(test_surw_is_uniform),
-		cmocka_unit_test(test_surw_counts_the_unborn),
+		cmocka_unit_test(test_surw_counts_threads_created_later),
 		cmocka_unit_test(test_pos_draws_anew_after_a_race),
 		cmocka_unit_test(test_pos_reaches_far_orders),
 	};

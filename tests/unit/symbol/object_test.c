@@ -193,7 +193,7 @@ static void test_blocks_against_array(void **state)
 }
 
 /* Ascending addresses, the worst order for an unbalanced tree. */
-static void test_many_blocks(void **state)
+static void test_ascending_blocks_stay_balanced(void **state)
 {
 	struct blocks b = { 0 };
 
@@ -215,7 +215,7 @@ int main(void)
 		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_blocks_against_array),
-		cmocka_unit_test(test_many_blocks),
+		cmocka_unit_test(test_ascending_blocks_stay_balanced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,7 +136,7 @@ static void test_variables(void **state)
 	symbols_free(s);
 }
 
-static void test_unknown(void **state)
+static void test_unknown_addresses(void **state)
 {
 	struct symbol_frame frame;
 	struct symbol_variable v;
@@ -194,7 +194,7 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
 }
 
 /* A file that was read before is not opened again, even under another path. */
-static void test_shared(void **state)
+static void test_a_known_file_is_not_opened_again(void **state)
 {
 	static const uint8_t wrong[20] = { 1 };
 	const uint8_t *build_id = NULL;
@@ -216,7 +216,7 @@ static void test_shared(void **state)
 	assert_int_equal(symbols_add(second, "/no/such/file", build_id, 20, base, base, base + (1u << 28), &err), 0);
 	symbols_free(first);
 	assert_int_equal(symbols_frames(second, here(), &frame, 1), 1);
-	assert_string_equal(frame.function, "test_shared");
+	assert_string_equal(frame.function, "test_a_known_file_is_not_opened_again");
 	symbols_free(second);
 }
 
@@ -301,9 +301,9 @@ int main(void)
 		cmocka_unit_test(test_function_and_line),
 		cmocka_unit_test(test_inlined_frames),
 		cmocka_unit_test(test_variables),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_unknown_addresses),
 		cmocka_unit_test(test_other_build),
-		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_a_known_file_is_not_opened_again),
 		cmocka_unit_test(test_not_elf),
 		cmocka_unit_test(test_replaced_module),
 		cmocka_unit_test(test_spans),

@@ -111,7 +111,7 @@ static void test_by_hand(void **state)
 }
 
 /* A library mapped where another one was: the time decides which group a record refers to. */
-static void test_again(void **state)
+static void test_a_library_replaced_by_another(void **state)
 {
 	const struct table_entry next[] = {
 		{ 0x100, 3, 0, { { 0, 0, TRACE_WRITE }, { 1, 1, TRACE_WRITE }, { 2, 2, TRACE_WRITE } } },
@@ -401,8 +401,12 @@ static void test_ring(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_hand), cmocka_unit_test(test_again), cmocka_unit_test(test_random),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_hostile), cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_a_library_replaced_by_another),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_ring),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

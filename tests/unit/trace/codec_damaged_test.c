@@ -69,7 +69,7 @@ static size_t read_many(const uint8_t *bytes, size_t size, size_t room, struct t
 	return n;
 }
 
-static void test_same_either_way(void **state)
+static void test_single_and_batch_reading_agree(void **state)
 {
 	static struct trace_record in[RECORDS], one[MOST + 3], many[MOST + 500];
 	static uint8_t bytes[RECORDS * TRACE_RECORD_MAX + TRACE_SLACK];
@@ -102,7 +102,7 @@ static void test_same_either_way(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_either_way),
+		cmocka_unit_test(test_single_and_batch_reading_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

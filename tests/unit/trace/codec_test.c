@@ -138,7 +138,7 @@ static void test_loops_cost_nothing(void **state)
  * Nodes anywhere in memory, three fields of each: the first takes three bytes of
  * residual, the others follow from it. By strides alone it would be three times as much.
  */
-static void test_fields_follow(void **state)
+static void test_fields_are_predicted_from_the_first(void **state)
 {
 	enum { NODES = 1000 };
 	static struct trace_record in[3 * NODES];
@@ -231,7 +231,7 @@ static void test_times(void **state)
 }
 
 /* Three sites take two slots from each other; a `next` of the former site must not be used. */
-static void test_slot_taken_over(void **state)
+static void test_evicted_slots_do_not_mislead(void **state)
 {
 	uint64_t y = TRACE_SITE(TRACE_READ, 0, 0x1111), a = TRACE_SITE(TRACE_READ, 0, 0x2222), pc = 0;
 	uint64_t b = rival(a, &pc), d = rival(a, &pc), lock = TRACE_SITE(TRACE_MUTEX_LOCK, 0, 0x3333);
@@ -257,7 +257,7 @@ static void test_slot_taken_over(void **state)
 }
 
 /* Two sites with the same two slots get one each, so a loop over them is predicted. */
-static void test_two_share(void **state)
+static void test_two_sites_share_two_slots(void **state)
 {
 	static struct trace_record in[2000];
 	static uint8_t out[2000 * TRACE_RECORD_MAX + TRACE_SLACK];
@@ -319,7 +319,7 @@ static void test_random_sequences(void **state)
 }
 
 /* An offset that equals TRACE_NO_DELTA. */
-static void test_distance_of_never(void **state)
+static void test_an_offset_that_equals_no_delta(void **state)
 {
 	struct trace_record in[40];
 
@@ -499,13 +499,13 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_header_example),
 		cmocka_unit_test(test_loops_cost_nothing),
-		cmocka_unit_test(test_fields_follow),
+		cmocka_unit_test(test_fields_are_predicted_from_the_first),
 		cmocka_unit_test(test_toggle),
-		cmocka_unit_test(test_slot_taken_over),
-		cmocka_unit_test(test_two_share),
+		cmocka_unit_test(test_evicted_slots_do_not_mislead),
+		cmocka_unit_test(test_two_sites_share_two_slots),
 		cmocka_unit_test(test_long_runs),
 		cmocka_unit_test(test_random_sequences),
-		cmocka_unit_test(test_distance_of_never),
+		cmocka_unit_test(test_an_offset_that_equals_no_delta),
 		cmocka_unit_test(test_loops_are_encoded_the_same),
 		cmocka_unit_test(test_one_site),
 		cmocka_unit_test(test_bad_bytes),

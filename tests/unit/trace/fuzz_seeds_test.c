@@ -58,7 +58,7 @@ static void test_cut_anywhere(void **state)
 	}
 }
 
-static void test_corpus(void **state)
+static void test_former_crashes_stay_fixed(void **state)
 {
 	DIR *dir = opendir("tests/fuzz/corpus");
 	struct dirent *e;
@@ -84,7 +84,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_to_the_end),
 		cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_corpus),
+		cmocka_unit_test(test_former_crashes_stay_fixed),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

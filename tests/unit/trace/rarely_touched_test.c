@@ -44,7 +44,7 @@ static void test_by_hand(void **state)
 }
 
 /* Exactly as many accesses as allowed. An access that touches two granules counts for both. */
-static void test_limits(void **state)
+static void test_exactly_at_the_limit(void **state)
 {
 	struct rarely_touched c = { 0 };
 
@@ -63,7 +63,7 @@ static void test_limits(void **state)
 }
 
 /* More accesses were dropped than kept: no site qualifies. */
-static void test_dropped(void **state)
+static void test_no_site_is_listed_if_most_accesses_are_lost(void **state)
 {
 	struct rarely_touched c = { 0 };
 
@@ -121,8 +121,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_hand),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_exactly_at_the_limit),
+		cmocka_unit_test(test_no_site_is_listed_if_most_accesses_are_lost),
 		cmocka_unit_test(test_random),
 	};
 

@@ -32,7 +32,7 @@ static void check_list(const char *text, const char *wanted)
 	"0.1 read 0x9004:4 @0x401030\n0.1 write 0xa000:8 @0x401040\n0.1 read 0xa000:8 @0x401040\n" \
 	"0 read 0x8008:8 @0x401050\n0 read 0x9000:8 @0x401050\n"
 
-static void test_places(void **state)
+static void test_listed_sites(void **state)
 {
 	(void)state;
 	check_list(KNOWN EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
@@ -49,7 +49,7 @@ static void test_places(void **state)
 }
 
 /* Impossible ranges are refused; a line goes by the low 18 bits of its number. */
-static void test_lines(void **state)
+static void test_cut_lines(void **state)
 {
 	static const char *const bad[] = { "", "nobody", "b-c,", "c-b", "b-40000", "40000", "b-", "b-c;d", ",b" };
 
@@ -82,7 +82,7 @@ static void test_freed(void **state)
 }
 
 /* Atomics count as accesses, and ranges with all their granules, also across pages. */
-static void test_others(void **state)
+static void test_atomics_and_ranges(void **state)
 {
 	(void)state;
 	check_list(KNOWN "0 create 0.1\n0 write 0x8000:8 @0x401010\n0.1 atomic-load 0x8000:4 1\n", LIST("a0 1010\n"));
@@ -154,10 +154,10 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_listed_sites),
+		cmocka_unit_test(test_cut_lines),
 		cmocka_unit_test(test_freed),
-		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_atomics_and_ranges),
 		cmocka_unit_test(test_random),
 	};
 

@@ -332,7 +332,7 @@ static void test_scan_many(void **state)
 }
 
 /* The target of the jump over a site. */
-static void test_jump(void **state)
+static void test_jump_targets(void **state)
 {
 	uint8_t jump[SITES_JUMP_SIZE];
 
@@ -345,7 +345,7 @@ static void test_jump(void **state)
 }
 
 /* Only a jne or ja right before the site to the site's call is redirected to the site's end. */
-static void test_split(void **state)
+static void test_jumps_into_a_site_are_redirected(void **state)
 {
 	static const struct {
 		uint8_t jump, distance;
@@ -461,7 +461,7 @@ static void test_scan_calls(void **state)
 }
 
 /* Nops of the calls' lengths. */
-static void test_no_call(void **state)
+static void test_nops_replace_calls(void **state)
 {
 	uint8_t near[] = { 0xe8, 1, 2, 3, 4, 5 }, far[] = { 0xff, 0x15, 1, 2, 3, 4, 5 };
 
@@ -485,12 +485,12 @@ int main(void)
 		cmocka_unit_test(test_scan_forms),
 		cmocka_unit_test(test_scan_others),
 		cmocka_unit_test(test_scan_many),
-		cmocka_unit_test(test_jump),
-		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_jump_targets),
+		cmocka_unit_test(test_jumps_into_a_site_are_redirected),
 		cmocka_unit_test(test_scan_loops),
 		cmocka_unit_test(test_scan_ends),
 		cmocka_unit_test(test_scan_calls),
-		cmocka_unit_test(test_no_call),
+		cmocka_unit_test(test_nops_replace_calls),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

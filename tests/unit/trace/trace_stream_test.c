@@ -233,7 +233,7 @@ static void check_any(const char *path, unsigned count, bool total)
 	index_close(&idx);
 }
 
-static void test_any(void **state)
+static void test_random_streams_come_as_written(void **state)
 {
 	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
@@ -294,7 +294,7 @@ static void check_some(void)
 	reader_close(b);
 }
 
-static void test_some(void **state)
+static void test_batches_do_not_change_the_order(void **state)
 {
 	(void)state;
 	make(test_path("some.snarl"), 900);
@@ -357,7 +357,7 @@ static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64
 	reader_close(b);
 }
 
-static void test_wanted(void **state)
+static void test_only_wanted_events_are_read(void **state)
 {
 	uint64_t all = 0, over = 0, left = 0, by_site = 0, sifted = 0;
 
@@ -384,9 +384,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_short_chunks_share_a_coder),
 		cmocka_unit_test(test_long_chunks_keep_theirs),
-		cmocka_unit_test(test_any),
-		cmocka_unit_test(test_some),
-		cmocka_unit_test(test_wanted),
+		cmocka_unit_test(test_random_streams_come_as_written),
+		cmocka_unit_test(test_batches_do_not_change_the_order),
+		cmocka_unit_test(test_only_wanted_events_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);
