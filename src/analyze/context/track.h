@@ -22,7 +22,7 @@
 
 enum clock_level { CLOCK_STRONG, CLOCK_ORDER, CLOCK_FULL, CLOCKS };
 
-/* One clock for each level. An object only uses those from the level at which it orders up. */
+/* One clock for each level. A lock uses only CLOCK_FULL, an atomic CLOCK_ORDER and CLOCK_FULL. */
 struct clocks {
 	struct vclock at[CLOCKS];
 };
@@ -63,7 +63,7 @@ struct track_thread {
 	size_t acquired_capacity;
 	uint32_t ignoring[3];	/* nesting depth of each bit of IGNORE_BEGIN */
 
-	/* Its last release, to be undone by an event that says that it failed. */
+	/* Its last release; undone by a further event of that release that says it failed. */
 	uint64_t released;	/* the lock; 0: none */
 	struct view_acquired released_at;	/* where it had been acquired */
 	uint32_t released_from;	/* the lockset before the release */
@@ -93,9 +93,9 @@ struct track {
 	struct benign *benign;		/* by address */
 	size_t benign_count, benign_capacity;
 	uint32_t next_block;		/* number of the last block */
-	bool no_full;			/* no analysis asks for the order that locks make */
+	bool no_full;			/* no analysis needs view.full: locks order nothing */
 	struct track_thread *self;	/* the thread of `view` */
-	struct view view;		/* thread 0: of no thread */
+	struct view view;		/* view.thread 0: to be filled anew */
 };
 
 void track_init(struct track *t, const struct analysis_context *ctx);
@@ -130,8 +130,8 @@ static inline void track_done(struct track *t, const struct event *ev)
 		track_after(t, ev);
 }
 
-/* Accounts for `count` plain accesses that come before the next event of a thread. */
-void track_pass(struct track *t, uint32_t thread, uint64_t count);
+/* Counts `count` plain accesses of a thread that the caller skips. */
+void track_skip(struct track *t, uint32_t thread, uint64_t count);
 
 /* The rest is for track.c, track_locks.c, track_order.c and ordered.c. */
 

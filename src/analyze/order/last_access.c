@@ -200,7 +200,7 @@ void last_access_each(struct last_accesses *u, uint64_t addr, uint64_t size, loc
 
 /*
  * Calls back for each granule in [addr, end) that has locations. If the range has more pages than
- * the table (a terabyte is unmapped), goes through the table instead of the range.
+ * the table, as when a terabyte is unmapped, visits the table instead of the range.
  */
 static void each_granule(struct last_accesses *u, uint64_t addr, uint64_t end,
 			 void (*fn)(struct last_accesses *u, struct location_page *page,

@@ -140,7 +140,7 @@ static inline unsigned slot_of(const struct last_accesses *u, const struct locat
 /* Returns `recency` with `slot`, which is in it, moved to the front. */
 static inline uint64_t to_front(uint64_t order, unsigned slot)
 {
-	uint64_t other = order ^ slot * NIBBLES;
+	uint64_t other = order ^ slot * NIBBLES;	/* lowest nibble 0: the slot */
 	unsigned shift = (unsigned)__builtin_ctzll((other - NIBBLES) & ~other & 8 * NIBBLES) & ~3u;
 	uint64_t newer = order & ((1ull << shift) - 1),
 			 older = order & ~(0xfull << shift) & ~((1ull << shift) - 1);
@@ -217,7 +217,7 @@ const struct packed_access *last_access_of(const struct last_accesses *u, const 
 	return p->count > 1 && p->key1 == key ? &p->direct[1] : NULL;
 }
 
-/* Without overflow no access was replaced, so the last write is one of the direct accesses. */
+/* A location without overflow replaced no access: the last write is one of the direct ones. */
 const struct packed_access *last_access_write(const struct last_accesses *u,
 					      const struct location *p, uint32_t *thread)
 {

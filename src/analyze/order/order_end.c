@@ -5,9 +5,9 @@
 #include "analyze/order/order_violation.h"
 
 /*
- * `mine` is the freeing thread's last access to a location of the block. Reference counts: if both
- * threads changed the location atomically or under a common lock, the free comes after the other
- * thread's change (and the section it is in).
+ * Collects order by reference counts. `mine` is an access of the freeing thread to a location of
+ * the block. If both threads changed the location atomically or under a common lock, the free comes
+ * after the other thread's change, and after the section it is in.
  */
 static void count_access(struct order *o, const struct location *p,
 			 const struct unpacked_access *mine, uint64_t granule)
@@ -48,8 +48,8 @@ static void count_block(void *ctx, struct location *p, uint64_t granule)
 }
 
 /*
- * In section `s` the freeing thread wrote what the other thread had read in the section of its
- * access, and a lock keeps the two sections apart.
+ * True if the freeing thread overwrote in section `s` what the other thread had read in the section
+ * of its access, and a lock excludes the two sections.
  */
 static bool unpublishes(const struct order *o, const struct section *s,
 			const struct unpacked_access *use)
@@ -66,7 +66,7 @@ static bool unpublishes(const struct order *o, const struct section *s,
 	return !(s->shared && held.shared);
 }
 
-/* If the other thread had entered its section later, it would have read other values. */
+/* True if the other thread, had it entered its section later, would have read other values. */
 static bool unpublished(const struct order *o, const struct unpacked_access *use)
 {
 	const struct section *mine, *s;

@@ -14,11 +14,11 @@
  * release and acquire of atomics), and three more:
  * - flags: a thread that reads a blind write of another thread comes after it, and after the
  *   critical section around it. A write is blind if its thread did not read the location before in
- *   the same section; steps of a counter are not.
- * - counts in the freed block: if both threads changed a location of the block, atomically or under
- *   one lock, the free comes after the other thread's change.
- * - unpublishing: the freeing thread wrote, in a critical section, what the user reads in the
- *   section of its use. If the user had come later, it would have found nothing to use.
+ *   the same section; the increment of a counter is not.
+ * - reference counts in the freed block: if both threads changed a location of the block,
+ *   atomically or under one lock, the free comes after the other thread's change.
+ * - unpublishing: in a critical section, the freeing thread overwrote what the user reads in the
+ *   section of its use. A user that came later would have found no reference to the block.
  *
  * If times are estimates, a use shortly before the initialisation counts as well.
  *
@@ -88,7 +88,7 @@ void order_emit(struct order *o, enum pattern pattern, const char *note,
 	struct candidate c = { .pattern = pattern, .events = 2, .orders = 1,
 			       .order = { { 0, 1 } }, .event = { *early, *late },
 			       .addr = use->addr, .size = use->size, .count = 1, .note = note };
-	const struct section *s = sections_entry(o->sections, o->ctx->locks, late, early);
+	const struct section *s = sections_to_stop_before(o->sections, o->ctx->locks, late, early);
 
 	memset(c.hold, -1, sizeof(c.hold));
 	if (s) {
@@ -100,8 +100,8 @@ void order_emit(struct order *o, enum pattern pattern, const char *note,
 }
 
 /*
- * A lock enforces the order: the writer took it strongly before the user came, initialised within,
- * and the user needs the same lock.
+ * True if a lock enforces the order: the writer acquired it strongly before the use, initialised
+ * under it, and the user holds the same lock.
  */
 static bool entered_first(const struct order *o, const struct unpacked_access *init)
 {
@@ -171,8 +171,8 @@ static void begin_ownership(struct order *o, struct location *p, uint64_t granul
 }
 
 /*
- * If times are estimates: the first write may have come before another thread's read that seems to
- * come first. Emits the order that the trace shows, since the run may have had the other one.
+ * If times are estimates, this first write may have come before another thread's read, although the
+ * trace has the read first. Emits the order of the trace, since the run may have had the other one.
  */
 static void check_misplaced_read(struct order *o, const struct location *p, uint32_t owner,
 				 uint64_t granule)
@@ -215,7 +215,7 @@ static void check_first_write(struct order *o, struct location *p, uint64_t gran
 	before_init(o, &init);
 }
 
-/* The location was not shared until now, so its last access is the owner's. */
+/* update_owner() for a location that is not shared so far: its last access is the owner's. */
 static void update_unshared(struct order *o, struct location *p, uint64_t granule)
 {
 	const struct view *v = o->view;

@@ -1,10 +1,10 @@
 /*
  * Reads the events of a trace a few dozen ahead of the analyses.
  *
- * Reading ahead has two uses. Analyses are told of an access ANALYSIS_AHEAD events before it
- * comes, and can prefetch their records of its memory. Plain accesses to memory that no analysis
- * cares about (unshared.h, ordered.h) are skipped: only their number is delivered, with the
- * thread's next event.
+ * Reading ahead has two uses. Analyses prefetch their records of an access' memory ANALYSIS_AHEAD
+ * events before they get the access. Plain accesses to memory that matters to no analysis
+ * (unshared.h, ordered.h) are skipped: only their number is delivered, with the thread's next
+ * event.
  */
 #ifndef ANALYZE_RELEVANCE_LOOKAHEAD_H
 #define ANALYZE_RELEVANCE_LOOKAHEAD_H
@@ -37,7 +37,7 @@ struct lookahead {
 	void **prefetch_states;	/* their states */
 	const struct alone *unshared;	/* NULL: nothing is known, or no analysis asks */
 	uint32_t page;		/* of `unshared`, selected by `wanted`; UNSHARED_NO_PAGE: none */
-	bool asks_unshared;	/* an analysis wants to know lookahead_mark.unshared */
+	bool asks_unshared;	/* an analysis needs lookahead_mark.unshared */
 	bool has_ordered;	/* the pass of ordered.h succeeded: `ordered` exceeds `unshared` */
 	/* By page of `unshared`: granules whose plain accesses are delivered; NULL: all. */
 	const struct granule_bits *relevant;
