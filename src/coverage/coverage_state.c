@@ -10,7 +10,7 @@
 
 /* The choice of a program from the database. */
 struct choosing {
-	const char *wanted;	/* its name; NULL: any */
+	const char *wanted;	/* name of the program; NULL: any */
 	int64_t id;		/* of the last match */
 	char *name;		/* of the last match */
 	uint64_t count;		/* matches */

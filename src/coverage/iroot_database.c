@@ -255,7 +255,7 @@ static uint64_t number_at(sqlite3_stmt *s, int column)
 	return (uint64_t)sqlite3_column_int64(s, column);
 }
 
-/* Ends a loop over rows whose last step was `got`. */
+/* Ends a loop over rows whose last sqlite3_step() returned `got`. */
 static int ended(struct memo *m, enum statement which, int got, struct err *err)
 {
 	if (got != SQLITE_DONE && got != SQLITE_ROW)

@@ -63,8 +63,8 @@
 #define HISTORY_EXTENTS (1u << 22)	/* with their hash table 192 MiB */
 
 /*
- * An access signature: what tells accesses apart, except position, time and address. Signatures are
- * interned: the history refers to them by number.
+ * An access signature: what distinguishes accesses, except position, time and address. Signatures
+ * are interned: the history refers to them by number.
  */
 struct history_signature {
 	uint64_t pc;
@@ -90,8 +90,8 @@ struct history_number_table {
 };
 
 /*
- * A pair shape: what tells local pairs apart, except positions, times and addresses. Interned as
- * signatures are.
+ * A pair shape: what distinguishes local pairs, except positions, times and addresses. Shapes are
+ * interned, too.
  */
 struct history_shape {
 	uint32_t p, i;		/* numbers of signatures */
@@ -105,14 +105,14 @@ struct history_shape {
 };
 
 /*
- * Per signature: the nesting of its locks, for atomicity_count_memo.h. Kept apart from the
- * signatures because whole lists are scanned: four of these are a cache line.
+ * Per signature: the nesting of its locks, for atomicity_count_memo.h. An array of its own, because
+ * whole lists are scanned: four of these are a cache line.
  */
 struct history_nesting {
 	uint64_t taken;		/* struct locks_ends.taken of the lockset */
 	/* struct history_signature.inner_class; 0 also if own_read: then the rest is unused */
 	uint32_t inner_class;
-	uint32_t outer;		/* number of the outer lock's bit in such masks */
+	uint32_t outer;		/* number of the outer lock's bit in masks like `taken` */
 };
 
 /* Per shape: struct history_nesting of its two signatures together. */
@@ -129,14 +129,14 @@ struct history_packed {
 	uint32_t sync_state, stack;
 };
 
-/* The bytes and stack of a packed access that its cell and the packed form have no room for. */
+/* Address, size and stack of a packed access that do not fit into the packed form. */
 struct history_extent {
 	uint64_t addr;
 	uint32_t size, stack;
 };
 
 struct history_pair {
-	struct history_packed p, i;	/* one instance */
+	struct history_packed p, i;	/* an instance of the pair, not always the latest */
 	uint32_t shape;
 	uint8_t bytes;		/* shape.bytes */
 };
@@ -176,7 +176,10 @@ struct history_cell {
 	uint8_t rep_hint;	/* number of the representative found last */
 	uint8_t pair_hint;	/* number of the pair found last */
 	uint8_t pair_count : 6;
-	/* the last access is a read, and the unit holds the write before it; that write is noted */
+	/*
+	 * older_write: the last access is a read, and the first unit of `reps` holds the write
+	 * before it. older_write_noted: that write has a representative.
+	 */
 	uint8_t older_write : 1, older_write_noted : 1;
 	uint8_t last_flags; /* of the last access: enum access, HISTORY_OWN_READ, HISTORY_NOTED */
 };
@@ -327,9 +330,9 @@ void history_init(struct history *h, struct contexts *contexts);
 void history_free(struct history *h);
 
 /*
- * Prefetches for an access that comes ANALYSIS_AHEAD events later. Each call starts the slot of its
- * own granule, the cell of the one HISTORY_AHEAD calls before, and the units of the one before
- * that: each stage reads what the stage before has fetched.
+ * Prefetches for an access that comes ANALYSIS_AHEAD events later. Each call prefetches the hash
+ * slot of its own granule, the cell of the granule HISTORY_AHEAD calls ago, and the units of the
+ * granule 2 * HISTORY_AHEAD calls ago: each stage reads what the stage before has fetched.
  */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 
@@ -401,9 +404,9 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 uint32_t history_thread(const struct history *h, const struct history_cell *cell);
 
 /*
- * Makes a representative of `now`, unless the cell has one with its signature and clock. *fresh is
+ * Makes a representative of `now`, unless the cell has one with its signature and epoch. *fresh is
  * true if it was made. Returns false if there is no room. `new_signature` is the result of
- * history_has(). history_set_last() has to follow before the next access.
+ * history_has(). The caller has to call history_set_last() before the next access.
  */
 bool history_note(struct history *h, struct history_cell *c, const struct access_context *now,
 		  bool new_signature, bool *fresh);
@@ -416,8 +419,9 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 					     const struct history_probe *probe, bool *fresh);
 
 /*
- * Representative n: as it was last, if the cell still has that, else as it was first. Pair n, which
- * may be unpacked into `room`. Numbers ascend in the order in which they were added.
+ * Representatives and pairs by number `n`, in the order in which they were added. history_rep()
+ * returns the representative's latest access if the cell still has that, else its first access.
+ * history_pair() may unpack the pair into `room`.
  */
 struct access_context history_rep(const struct history *h, const struct history_cell *c,
 				  unsigned n);

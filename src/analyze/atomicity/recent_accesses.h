@@ -2,8 +2,8 @@
  * The last RECENT_MAX accesses of a thread: one for each address and direction, and at most
  * RECENT_PER_SITE of a site.
  *
- * Most are of unshared sites (unshared_sites.h). They count as accesses in between, so they take
- * slots. But only what tells them apart is kept, in arrays that SIMD compares at once.
+ * Most are of unshared sites (unshared_sites.h). These count as accesses in between, so they take
+ * slots, but only what distinguishes them is kept. SIMD compares a whole array at once.
  */
 #ifndef ANALYZE_ATOMICITY_RECENT_ACCESSES_H
 #define ANALYZE_ATOMICITY_RECENT_ACCESSES_H
@@ -41,7 +41,7 @@ struct recent_accesses {
 struct recent_accesses *recent_new(void);
 void recent_free(struct recent_accesses *recent);
 
-/* recent_site() if the cache does not have the site. */
+/* Slow path of recent_site(): the cache does not have the site. */
 uint32_t recent_site_find(struct recent_accesses *recent, struct location_pairs *c, uint64_t pc);
 
 static inline uint32_t recent_site(struct recent_accesses *recent, struct location_pairs *c,

@@ -183,11 +183,12 @@ static void emit(struct atomicity2 *a, const struct location_pair *k, const stru
 	dedupe_add(&a->dedupe, key, accesses, 4, &c, out);
 }
 
-static struct dedupe_access part(const struct atomicity2 *a, const struct pair_side *s,
-				 const struct pair_side *meets)
+/* `other`: the other thread's access to the same location. */
+static struct dedupe_access make_access(const struct atomicity2 *a, const struct pair_side *s,
+					const struct pair_side *other)
 {
 	return (struct dedupe_access){ s->pc, &s->at, contexts_lockset(a->contexts, &s->at),
-				       contexts_lockset(a->contexts, &meets->at) };
+				       contexts_lockset(a->contexts, &other->at) };
 }
 
 /*
@@ -202,10 +203,10 @@ static void report(struct atomicity2 *a, const struct location_pair *k,
 	struct dedupe_access accesses[4];
 	uint64_t key;
 
-	accesses[0] = part(a, kx, bx);
-	accesses[1 + ox] = part(a, bx, kx);
-	accesses[2 - ox] = part(a, by, ky);
-	accesses[3] = part(a, ky, by);
+	accesses[0] = make_access(a, kx, bx);
+	accesses[1 + ox] = make_access(a, bx, kx);
+	accesses[2 - ox] = make_access(a, by, ky);
+	accesses[3] = make_access(a, ky, by);
 	key = dedupe_key(a->locks, accesses, 4) + ox;
 	if (!dedupe_count_repeat(&a->dedupe, dedupe_find(&a->dedupe, key), accesses, 4,
 				 kx->at.time < bx->at.time && by->at.time < ky->at.time, out))

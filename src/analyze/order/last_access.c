@@ -63,19 +63,19 @@ uint64_t last_access_dropped(const struct last_accesses *u)
 
 static struct location_page *page_at(struct last_accesses *u, uint64_t number, bool make)
 {
-	size_t near = number % LAST_ACCESS_CACHED_PAGES;
+	size_t slot = number % LAST_ACCESS_CACHED_PAGES;
 	uint64_t *found;
 
-	if (u->page_cache[near].page && u->page_cache[near].number == number)
-		return u->page_cache[near].page;
+	if (u->page_cache[slot].page && u->page_cache[slot].number == number)
+		return u->page_cache[slot].page;
 	found = make ? map_put(&u->pages, number, NULL) : map_find(&u->pages, number);
 	if (!found || (!*found && !make))
 		return NULL;
 	if (!*found)
 		*found = (uintptr_t)xcalloc(1, sizeof(struct location_page));
-	u->page_cache[near].number = number;
-	u->page_cache[near].page = (struct location_page *)(uintptr_t)*found;
-	return u->page_cache[near].page;
+	u->page_cache[slot].number = number;
+	u->page_cache[slot].page = (struct location_page *)(uintptr_t)*found;
+	return u->page_cache[slot].page;
 }
 
 static uint32_t location_new(struct last_accesses *u, struct location_page *page, uint64_t granule)
