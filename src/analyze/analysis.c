@@ -128,7 +128,7 @@ static void counting_want(struct counting *c, const struct candidate_event *e)
 		c->threads = e->thread + 1;
 }
 
-static void counting_see(struct counting *c, const struct event *ev, uint64_t index)
+static void counting_event(struct counting *c, const struct event *ev, uint64_t index)
 {
 	struct candidate_event *e;
 	const uint64_t *number;
@@ -213,7 +213,7 @@ static inline void second_event(struct counting *c, struct event *ev,
 	if (total)
 		ev->time = position;
 	if (ev->thread < c->threads)
-		counting_see(c, ev, index);
+		counting_event(c, ev, index);
 	/* Values do not flow between threads through unshared memory. */
 	if (c->flow && position < c->flow_end &&
 	    !(unshared && access_of(ev->kind) && unshared_has(unshared, ev)))

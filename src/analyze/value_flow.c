@@ -38,7 +38,7 @@ struct flow {
 	size_t threads;
 };
 
-static void begin(struct flow *f)
+static void reset(struct flow *f)
 {
 	f->count = 0;
 	f->slot_count = 256;
@@ -49,7 +49,7 @@ struct flow *flow_new(void)
 {
 	struct flow *f = xcalloc(1, sizeof(*f));
 
-	begin(f);
+	reset(f);
 	return f;
 }
 
@@ -113,7 +113,7 @@ static void forget(struct flow *f, uint64_t addr, uint64_t size)
 {
 	if (size > FORGET_MAX) {
 		free(f->slots);
-		begin(f);
+		reset(f);
 		return;
 	}
 	for (uint64_t n = addr / 8; n * 8 < addr + size; n++) {

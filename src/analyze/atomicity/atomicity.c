@@ -175,14 +175,14 @@ static bool note_single_pair(struct atomicity *a, struct granule_access *t, stru
 	struct history_cell *c = t->at.cell;
 	struct local_pair l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
 	struct other_cells others;
-	struct history_pair room;
+	struct history_pair unpacked;
 
 	if (!t->adjacent.computed || !t->adjacent.exists ||
 	    !history_note_single_pair(&a->history, c, &t->adjacent.probe, &t->signature))
 		return false;
 	if (t->at.ordered)
 		return true;
-	l.pair = history_pair(&a->history, c, 0, &room);
+	l.pair = history_pair(&a->history, c, 0, &unpacked);
 	others.known = false;
 	match_pair(a, &l, t->at.undisturbed, &others, out);
 	if (c->rep_count > 1)

@@ -201,7 +201,7 @@ static inline void match_pairs(struct atomicity *a, const struct history_cell *o
 {
 	bool ordered = contexts_ordered(a->contexts, o->last.epoch, now->epoch);
 	struct local_pair l = { .cell = o };
-	struct history_pair room;
+	struct history_pair unpacked;
 	unsigned count;
 
 	for (unsigned k = o->pair_count; k-- > 0;) {
@@ -216,7 +216,7 @@ static inline void match_pairs(struct atomicity *a, const struct history_cell *o
 			k -= count - 1;
 			continue;
 		}
-		l.pair = history_pair(&a->history, o, k, &room);
+		l.pair = history_pair(&a->history, o, k, &unpacked);
 		if (l.pair->bytes & bytes)
 			match(a, &l, now, ordered, false, order_memo, count_memo, out);
 	}

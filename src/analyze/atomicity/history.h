@@ -421,7 +421,7 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 /*
  * Representatives and pairs by number `n`, in the order in which they were added. history_rep()
  * returns the representative's latest access if the cell still has that, else its first access.
- * history_pair() may unpack the pair into `room`.
+ * history_pair() may unpack the pair into `unpacked`.
  */
 struct access_context history_rep(const struct history *h, const struct history_cell *c,
 				  unsigned n);
@@ -429,7 +429,7 @@ uint64_t history_rep_time(const struct history *h, const struct history_cell *c,
 struct access_context history_rep_first(const struct history *h, const struct history_cell *c,
 					unsigned n);
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
-					unsigned n, struct history_pair *room);
+					unsigned n, struct history_pair *unpacked);
 /* The pairs and their keys (history_probe_key()) of a cell that is not a single_pair. */
 const struct history_pair *history_pairs(const struct history *h, const struct history_cell *c,
 					 const uint64_t **keys);

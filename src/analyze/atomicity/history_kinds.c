@@ -111,7 +111,7 @@ void history_kinds_pair(struct history *h, uint32_t *unit, uint32_t shape)
  * Makes the kinds of a granule from all its cells. A full cell may have dropped accesses, so then
  * no common lock is certain.
  */
-static void begin(struct history *h, uint32_t *unit, uint32_t block, unsigned g)
+static void make_from_cells(struct history *h, uint32_t *unit, uint32_t block, unsigned g)
 {
 	bool full = false;
 	uint32_t b = block;
@@ -150,6 +150,6 @@ struct history_kinds *history_kinds_make(struct history *h, const struct history
 	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
 	uint32_t *unit = &history_share(h, h->current.share, g)->kinds;
 
-	begin(h, unit, block, g);
+	make_from_cells(h, unit, block, g);
 	return kinds_at(h, *unit)->count[0] == HISTORY_UNKNOWN ? NULL : kinds_at(h, *unit);
 }

@@ -152,21 +152,21 @@ static inline void recent_put_shared(struct recent_accesses *recent)
 static inline unsigned recent_partners(const struct recent_accesses *recent,
 				       const struct access_context *now, const struct view *view)
 {
-	unsigned some = 0, others;
+	unsigned partners = 0, others;
 
 	for (unsigned i = 0; i < RECENT_MAX; i++)
-		some |= (unsigned)((recent->addr[i] >= now->addr + now->size) |
-				   (now->addr >= recent->end[i]))
-			<< i;
-	some &= recent->shared;
-	others = now->block ? some & ~recent_equal(recent->block, now->block) : some;
+		partners |= (unsigned)((recent->addr[i] >= now->addr + now->size) |
+				       (now->addr >= recent->end[i]))
+			    << i;
+	partners &= recent->shared;
+	others = now->block ? partners & ~recent_equal(recent->block, now->block) : partners;
 	for (; others; others &= others - 1) {
 		unsigned i = (unsigned)__builtin_ctz(others);
 
 		if (!contexts_same_block(&recent->accesses[recent->at[i]].side.at, now, view))
-			some &= ~(1u << i);
+			partners &= ~(1u << i);
 	}
-	return some;
+	return partners;
 }
 
 /*

@@ -264,14 +264,14 @@ static inline void pair_up(struct location_pairs *c, const struct recent_accesse
 /* Prefetches for all attempts at once: with many threads, their pairs are in no cache. */
 static __attribute__((noinline)) void prefetch_all(struct location_pairs *c,
 						   const struct recent_accesses *recent,
-						   unsigned some, const struct pair_access *now,
+						   unsigned partners, const struct pair_access *now,
 						   uint32_t thread)
 {
 	struct pair_attempt pairs[RECENT_MAX];
 	unsigned count = 0;
 
-	for (; some; some &= some - 1) {
-		pair_up(c, recent, (unsigned)__builtin_ctz(some), now, thread, &pairs[count]);
+	for (; partners; partners &= partners - 1) {
+		pair_up(c, recent, (unsigned)__builtin_ctz(partners), now, thread, &pairs[count]);
 		location_pairs_prefetch(c, &pairs[count++]);
 	}
 	for (unsigned i = 0; i < count; i++)
@@ -306,13 +306,13 @@ static inline void pair_with_recent(struct atomicity2 *a, const struct recent_ac
 				    const struct pair_access *now, const struct view *view,
 				    struct findings *out)
 {
-	unsigned some = recent_partners(recent, &now->side.at, view), walks, left;
+	unsigned partners = recent_partners(recent, &now->side.at, view), walks, left;
 	struct location_pairs *c = &a->location_pairs;
 
-	if (!some)
+	if (!partners)
 		return;
-	walks = some & recent_walking(recent, c, now);
-	left = some & ~walks;
+	walks = partners & recent_walking(recent, c, now);
+	left = partners & ~walks;
 	if (left && c->count > PREFETCH_PAIRS)
 		prefetch_all(c, recent, left, now, view->thread);
 	for (; left; left &= left - 1) {

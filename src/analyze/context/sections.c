@@ -71,6 +71,7 @@ static void keep(struct thread *t, const struct section *done)
 	t->left[t->ended++ % SECTIONS_KEPT] = *done;
 }
 
+/* `wholly`: however often the lock was acquired. */
 static enum section_change end(struct thread *t, uint64_t lock, bool wholly,
 			       const struct event *ev, const struct view *view)
 {

@@ -149,17 +149,17 @@ static inline uint64_t to_front(uint64_t order, unsigned slot)
 }
 
 static void set_in_overflow(struct last_accesses *u, struct location *p,
-			    const struct packed_access *use, uint32_t key)
+			    const struct packed_access *access, uint32_t key)
 {
 	struct overflow_head *h = last_access_head(u, p);
 	unsigned slot = h->recency & 15;
 
 	if (key & 1) {
-		p->direct[DIRECT_LAST_WRITE] = *use;
+		p->direct[DIRECT_LAST_WRITE] = *access;
 		p->key0 = key & 0x1fffff;
 	}
 	if (last_access_keys(u, p)[slot] == key) {
-		last_access_list(u, p)[slot] = *use;
+		last_access_list(u, p)[slot] = *access;
 		return;
 	}
 	slot = slot_of(u, p, key);
@@ -179,27 +179,27 @@ static void set_in_overflow(struct last_accesses *u, struct location *p,
 		h->recency = h->recency << 4 | slot;
 	}
 	last_access_keys(u, p)[slot] = key;
-	last_access_list(u, p)[slot] = *use;
+	last_access_list(u, p)[slot] = *access;
 }
 
-void last_access_set(struct last_accesses *u, struct location *p, const struct packed_access *use,
-		     uint32_t key)
+void last_access_set(struct last_accesses *u, struct location *p,
+		     const struct packed_access *access, uint32_t key)
 {
 	if (!p->overflow && p->count && p->key0 == key) {
-		p->direct[0] = *use;
+		p->direct[0] = *access;
 		return;
 	}
 	if (!p->overflow && p->count == LAST_ACCESS_DIRECT && p->key1 != key)
 		last_access_make_overflow(u, p);
 	if (p->overflow) {
-		set_in_overflow(u, p, use, key);
+		set_in_overflow(u, p, access, key);
 		return;
 	}
 	if (p->count < LAST_ACCESS_DIRECT)
 		p->count++;
 	p->direct[1] = p->direct[0];
 	p->key1 = p->key0;
-	p->direct[0] = *use;
+	p->direct[0] = *access;
 	p->key0 = key & 0x1fffff;
 }
 
@@ -231,9 +231,9 @@ const struct packed_access *last_access_write(const struct last_accesses *u,
 }
 
 void last_access_set_first_write(struct last_accesses *u, struct location *p,
-				 const struct packed_access *use)
+				 const struct packed_access *access)
 {
-	p->direct[DIRECT_FIRST_WRITE] = use ? *use : (struct packed_access){ 0 };
+	p->direct[DIRECT_FIRST_WRITE] = access ? *access : (struct packed_access){ 0 };
 	if (p->overflow)
 		p->direct[DIRECT_LATEST_WRITE] = p->direct[DIRECT_FIRST_WRITE];
 	else
@@ -241,15 +241,15 @@ void last_access_set_first_write(struct last_accesses *u, struct location *p,
 }
 
 void last_access_set_latest_write(struct last_accesses *u, struct location *p,
-				  const struct packed_access *use)
+				  const struct packed_access *access)
 {
 	if (p->overflow) {
-		p->direct[DIRECT_LATEST_WRITE] = *use;
+		p->direct[DIRECT_LATEST_WRITE] = *access;
 		return;
 	}
 	if (!p->extra)
 		p->extra = latest_new(u);
-	u->latest[p->extra] = *use;
+	u->latest[p->extra] = *access;
 }
 
 void last_access_copy_overflow(struct last_accesses *u, struct location *copy)

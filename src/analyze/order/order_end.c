@@ -14,12 +14,12 @@ static void count_access(struct order *o, const struct location *p,
 {
 	for (unsigned i = 0; i < p->count; i++) {
 		uint32_t key;
-		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		const struct packed_access *last = last_access_nth(o->accesses, p, i, &key);
 		struct unpacked_access theirs;
 
 		if (key / 2 == o->view->thread || !(key & 1))
 			continue;
-		theirs = last_access_unpack(o->uses, last, granule);
+		theirs = last_access_unpack(o->accesses, last, granule);
 		if (theirs.at.time > mine->at.time)
 			continue;
 		if ((mine->access & theirs.access & ACCESS_ATOMIC) ||
@@ -37,12 +37,12 @@ static void count_block(void *ctx, struct location *p, uint64_t granule)
 
 	for (unsigned i = 0; i < p->count && p->count > 1; i++) {
 		uint32_t key;
-		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		const struct packed_access *last = last_access_nth(o->accesses, p, i, &key);
 		struct unpacked_access mine;
 
 		if (key / 2 != o->view->thread)
 			continue;
-		mine = last_access_unpack(o->uses, last, granule);
+		mine = last_access_unpack(o->accesses, last, granule);
 		count_access(o, p, &mine, granule);
 	}
 }
@@ -107,18 +107,18 @@ static void check_end(void *ctx, struct location *p, uint64_t granule)
 
 	for (unsigned i = 0; i < p->count; i++) {
 		uint32_t key, thread;
-		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		const struct packed_access *last = last_access_nth(o->accesses, p, i, &key);
 		struct unpacked_access use;
 
 		thread = key / 2;
 		if (thread == o->view->thread)
 			continue;
 		if (vclock_saw(o->view->order, thread,
-			       last_access_segment(o->uses, last)->order_epoch)) {
+			       last_access_segment(o->accesses, last)->order_epoch)) {
 			findings_pruned(o->out, PRUNE_HB, 1);
 			continue;
 		}
-		use = last_access_unpack(o->uses, last, granule);
+		use = last_access_unpack(o->accesses, last, granule);
 		if (vclock_get(seen, thread) > use.at.index ||
 		    vclock_get(&o->counted, thread) > use.at.index)
 			findings_pruned(o->out, PRUNE_READS_FROM, 1);
@@ -135,10 +135,10 @@ void order_freed(struct order *o)
 
 	for (uint32_t i = 0; i < o->counted.count; i++)
 		o->counted.at[i] = 0;
-	o->uses = o->data;
+	o->accesses = o->data;
 	last_access_each_known(o->data, v->gone_addr, v->gone_size, count_block, o);
 	last_access_each_known(o->data, v->gone_addr, v->gone_size, check_end, o);
-	o->uses = o->objects;
+	o->accesses = o->objects;
 	last_access_each_known(o->objects, v->gone_addr, v->gone_size, check_end, o);
 }
 
@@ -146,6 +146,6 @@ void order_destroyed(struct order *o)
 {
 	for (uint32_t i = 0; i < o->counted.count; i++)
 		o->counted.at[i] = 0;
-	o->uses = o->objects;
+	o->accesses = o->objects;
 	last_access_each_known(o->objects, o->ev->addr, 1, check_end, o);
 }

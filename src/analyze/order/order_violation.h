@@ -36,7 +36,7 @@ struct order {
 	const struct event *ev;
 	const struct view *view;
 	struct findings *out;
-	struct last_accesses *uses;	/* `data` or `objects` */
+	struct last_accesses *accesses;	/* `data` or `objects` */
 	unsigned access;	/* enum access; operations on objects count as reads or writes */
 	struct packed_access packed;	/* the event; segment 0: not packed yet */
 	uint64_t packed_granule;	/* the granule for which it was packed */
@@ -67,7 +67,10 @@ void order_emit(struct order *o, enum pattern pattern, const char *note,
  */
 uint64_t order_end_of(const struct order *o, uint32_t thread, uint64_t index, uint32_t lockset);
 
-/* The current event frees the memory view->gone_addr; destroys the object at ev->addr. */
+/*
+ * Judge the last accesses to what the current event frees (memory at view->gone_addr), or destroys
+ * (the object at ev->addr).
+ */
 void order_freed(struct order *o);
 void order_destroyed(struct order *o);
 

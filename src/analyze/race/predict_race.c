@@ -39,7 +39,7 @@ struct site_pair {
 	size_t finding;		/* index in the findings */
 	uint32_t tries;		/* instances the second tier was asked about, up to MAX_TRIES */
 	/* Acquisition before which a proving run has to stop event 0's thread; thread 0: none. */
-	struct candidate_event entry;
+	struct candidate_event stop_before;
 	uint64_t index;		/* index of that event 0 */
 };
 
@@ -101,12 +101,12 @@ static void predict_close(void *state)
  * Finds where a proving run has to stop the thread of event 0. Stopped inside a critical section
  * that the other thread passes, it would keep the other thread from coming first.
  */
-static void set_entry(struct predict *p, struct site_pair *pair, const struct candidate *c)
+static void set_stop_before(struct predict *p, struct site_pair *pair, const struct candidate *c)
 {
 	const struct section *s =
 		sections_to_stop_before(p->sections, p->locks, &c->event[0], &c->event[1]);
 
-	pair->entry = s ? section_begin(s) : (struct candidate_event){ 0 };
+	pair->stop_before = s ? section_begin(s) : (struct candidate_event){ 0 };
 	pair->index = c->event[0].index;
 }
 
@@ -136,7 +136,7 @@ static void look_for_reordering(struct predict *p, struct site_pair *pair,
 	entry->addr = c->addr;
 	entry->size = c->size;
 	entry->note = note_by_reordering;
-	set_entry(p, pair, c);
+	set_stop_before(p, pair, c);
 }
 
 static void report_pair(struct predict *p, const struct access_record *old, uint64_t granule,
@@ -163,7 +163,7 @@ static void report_pair(struct predict *p, const struct access_record *old, uint
 			.tries = entry->count > 1 ? MAX_TRIES - 1 : 0,
 		};
 		*number = ++p->pair_count;
-		set_entry(p, &p->pairs[p->pair_count - 1], &c);
+		set_stop_before(p, &p->pairs[p->pair_count - 1], &c);
 	} else {
 		findings_at(out, p->pairs[*number - 1].finding)->count++;
 	}
@@ -454,11 +454,11 @@ static void predict_finish(void *state, struct findings *out)
 	for (size_t i = 0; i < p->pair_count; i++) {
 		struct candidate *c = findings_at(out, p->pairs[i].finding);
 
-		if (c->events != 2 || p->pairs[i].entry.thread != c->event[0].thread ||
+		if (c->events != 2 || p->pairs[i].stop_before.thread != c->event[0].thread ||
 		    p->pairs[i].index != c->event[0].index)
 			continue;
 		c->hold[0] = 2;
-		c->event[2] = p->pairs[i].entry;
+		c->event[2] = p->pairs[i].stop_before;
 		c->events = 3;
 	}
 	for (unsigned i = 0; i < PRUNE_REASONS; i++)

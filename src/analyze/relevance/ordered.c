@@ -407,13 +407,13 @@ static inline bool on_event(struct pass *p, const struct event *ev)
 /* False: the pass gave up, or the trace is damaged. */
 static bool run(struct pass *p, struct reader *trace)
 {
-	struct event some[BATCH];
+	struct event batch[BATCH];
 	struct err unused;
 	int got;
 
-	while ((got = reader_some(trace, some, BATCH, NULL, &unused)) > 0)
+	while ((got = reader_some(trace, batch, BATCH, NULL, &unused)) > 0)
 		for (int i = 0; i < got; i++)
-			if (!on_event(p, &some[i]) || p->gave_up)
+			if (!on_event(p, &batch[i]) || p->gave_up)
 				return false;
 	return got == 0;
 }

@@ -57,7 +57,7 @@ struct wait {
 	uint64_t end_epoch;		/* strong, of its thread when it ended */
 	enum wait_state state;
 	bool rechecks;			/* the thread checked the state again: it is in a loop */
-	struct action change, signal, thief;
+	struct action change, signal, thief;	/* thief: the write that changes the state back */
 };
 
 struct thread {
