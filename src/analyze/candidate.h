@@ -54,7 +54,7 @@ struct candidate {
 	uint64_t addr2, size2;	/* the second location; 0: none */
 	uint64_t count;		/* occurrences with the same sites and orders in the trace */
 	double score;		/* rank.c: a higher one is tried earlier */
-	const char *note;	/* static text: what may go wrong; NULL: as the pattern says */
+	const char *note;	/* static text: what may go wrong; NULL: the pattern's note */
 };
 
 /* Whether the harm is that another thread's access comes between two of one thread. */

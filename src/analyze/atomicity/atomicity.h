@@ -11,7 +11,7 @@
 
 /*
  * A verdict on a triple: the shape of a local pair p, i and the signature of an access r. It does
- * not depend on clocks. Cached, because it is asked often.
+ * not depend on clocks. Cached, because most comparisons need it.
  */
 struct triple_verdict {
 	uint64_t key;		/* numbers of the shape and the signature; 0: none */

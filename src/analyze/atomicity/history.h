@@ -293,7 +293,7 @@ struct history {
 	uint32_t last_signature;	/* looked up last */
 	size_t signature_count, signature_capacity, nesting_capacity;
 	struct history_number_table signature_table;
-	/* prediction, by lockset: the signature looked up first when it last became the lockset */
+	/* prediction, by lockset: the signature looked up first after the last change to it */
 	uint32_t *first_of_lockset;
 	size_t first_of_lockset_count;
 	uint32_t last_lockset;	/* lockset of last_signature */
@@ -465,7 +465,7 @@ uint64_t history_packed_index(const struct history_packed *packed);
 /* Makes the kinds of the cell's granule, which must be shared and have none yet. */
 struct history_kinds *history_kinds_make(struct history *h, const struct history_cell *c);
 
-/* Drops the history of memory that is freed or allocated anew. */
+/* Drops the history of memory that is freed or allocated again. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
 
 /*

@@ -165,7 +165,7 @@ static inline struct pair_cell *location_pairs_sites(struct location_pairs *c, u
 }
 
 /*
- * True if a walking pair of these locations (pair_access.location) is kept. The same for (x, y) and
+ * True if a walking pair of these locations (pair_access.location) is kept. Equal for (x, y) and
  * (y, x), and in all threads.
  */
 static inline bool location_pairs_sampled(uint64_t a, uint64_t b)
@@ -234,7 +234,7 @@ uint32_t location_pairs_next_match(const struct location_pairs *c,
 unsigned location_pairs_overlap(const struct location_pairs *c, uint32_t location_pair,
 				uint32_t other);
 
-/* Makes memory that is freed or allocated anew another location. */
+/* Makes memory that is freed or allocated again another location. */
 void location_pairs_forget(struct location_pairs *c, uint64_t addr, uint64_t size);
 
 #endif

@@ -7,9 +7,10 @@
  *	a(x) before b(x)  and  b(y) before a(y)
  *
  * This is a conflict cycle of two (idioms 4 and 5 of Maple: Yu et al., OOPSLA 2012). If b accesses
- * x first, all of b runs between a(x) and a(y): there, a has to pass a lockset that lets b in. If b
- * accesses y first, both threads are inside their blocks at one time, and their locksets at that
- * time have to be compatible. The accesses themselves may all be protected by locks.
+ * x first, all of b runs between a(x) and a(y): a has to have a lockset in between that allows the
+ * locksets of b. If b accesses y first, both threads are inside their blocks at the same time, and
+ * their locksets at that time have to allow each other. The accesses themselves may all be
+ * protected by locks.
  *
  * An access makes pairs with the thread's RECENT_MAX latest others (recent_accesses.h). The memory
  * for pairs is bounded (location_pairs.h). Sites that only touch unshared memory make none
@@ -95,8 +96,9 @@ static inline struct recent_accesses *recent_of_thread(struct atomicity2 *a, uin
 }
 
 /*
- * PRUNE_REASONS if the locksets of `k` between its accesses let the pair `o` in, else why not.
- * `crossing`: both are between their accesses at one time. Else `o` runs as a whole.
+ * PRUNE_REASONS if the locksets of `k` between its accesses allow the pair `o`, else why not.
+ * `crossing`: both pairs are between their accesses at the same time. Else `o` runs as a whole
+ * between those of `k`.
  */
 static enum prune_reason check_locks(const struct atomicity2 *a, const struct pair_link *k,
 				     const struct pair_link *o, bool crossing)

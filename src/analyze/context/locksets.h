@@ -72,7 +72,7 @@ size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock);
 /* The same locks, modes and sites, without acquisition histories. */
 uint32_t locks_core(struct locks *l, uint32_t set);
 
-/* Whether two threads cannot hold `a` and `b` at once: a common lock is not a read lock in both. */
+/* Whether two threads cannot hold `a` and `b` at once: one set write-holds a common lock. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
 
 /* True: no set so far has the lock acquired under another. False may be a hash collision. */
@@ -86,7 +86,7 @@ struct locks_ends {
 	uint64_t outer, inner;		/* the lock acquired first, and last */
 	uint64_t outer_pc, inner_pc;	/* where they were acquired */
 	uint64_t held;			/* locks_bit() of the locks in the set */
-	uint64_t taken;			/* locks_bit() of these and of all in their histories */
+	uint64_t taken;			/* locks_bit() of these locks and all in their histories */
 	uint32_t count;			/* of locks in the set */
 	uint32_t without_outer, without_inner;	/* memo: the sets after locks_release() of it */
 	bool outer_shared, inner_shared;

@@ -323,7 +323,7 @@ static void view_fill(struct track *t, struct track_thread *self)
 	v->ignore = ignored(self);
 }
 
-/* Whether the event changes nothing but the locks held, and what follows from them. */
+/* Whether the event changes only the locks held, and the order that they make. */
 static bool only_locks(const struct event *ev)
 {
 	return ev->kind == TRACE_MUTEX_LOCK || ev->kind == TRACE_MUTEX_UNLOCK;

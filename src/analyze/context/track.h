@@ -55,8 +55,8 @@ struct track_thread {
 	bool retired;		/* it ended and was joined: its clocks are freed, see `own` */
 	uint64_t own[CLOCKS];	/* of a retired thread: its own components of its clocks */
 	struct clocks clocks;
-	struct clocks fenced;	/* at its last release fence: its relaxed stores publish it */
-	struct clocks loaded;	/* of its relaxed loads: its next acquire fence joins it */
+	struct clocks fenced;	/* at the last release fence; relaxed stores publish them */
+	struct clocks loaded;	/* read by relaxed loads; the next acquire fence joins them */
 	uint64_t index;		/* of its next event */
 	uint32_t lockset;
 	struct view_acquired *acquired;	/* as in struct view */
@@ -141,7 +141,7 @@ struct track_thread *track_thread(struct track *t, uint32_t id);
 /* The object at an address, made if need be; valid until the next call. */
 struct sync *track_sync_at(struct track *t, uint64_t addr);
 
-/* Frees the clocks of a thread that has ended, once the thread that joined it has them. */
+/* Frees the clocks of a thread that has ended and was joined. */
 void track_retire(struct track_thread *gone);
 
 /* What an event does to clocks (track_order.c) and to locks (track_locks.c). */
@@ -154,7 +154,7 @@ void track_lock_release(struct track *t, struct track_thread *self, const struct
 void track_mutex_before(struct track *t, struct track_thread *self, const struct event *ev);
 void track_mutex_after(struct track *t, struct track_thread *self, const struct event *ev);
 
-/* Resets the objects in this memory, which is freed or given out anew. */
+/* Resets the objects in this memory, which is freed or allocated again. */
 void track_forget(struct track *t, uint64_t addr, uint64_t size);
 
 /* These three act on the clocks of `level` and above. */

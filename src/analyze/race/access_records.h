@@ -128,7 +128,7 @@ struct access_record *records_add(struct access_records *s, const struct granule
 /* Removes the i-th record from the granule's block. A direct record is removed by site = 0. */
 void records_drop(struct access_records *s, struct overflow *overflow, uint32_t i);
 
-/* Removes [addr, addr + size) from all records, because it was freed or handed out anew. */
+/* Removes [addr, addr + size) from all records: it was freed or allocated again. */
 void records_forget(struct access_records *s, uint64_t addr, uint64_t size);
 
 /* Names an event in 64 bits. Thread ids are below 2^20, a thread's event indices below 2^44. */

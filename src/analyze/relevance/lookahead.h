@@ -16,7 +16,7 @@
 #define LOOKAHEAD_BATCH 24u	/* events per call of the reader */
 #define LOOKAHEAD_RING 64u	/* events; a power of two, >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH */
 
-/* What the pre-passes say of one event. */
+/* What the pre-passes found out about one event. */
 struct lookahead_mark {
 	uint64_t skipped;	/* plain accesses of its thread that were skipped right before it */
 	bool unshared;		/* access to unshared memory; only if an analysis asks for it */

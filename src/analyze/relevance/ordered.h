@@ -11,8 +11,8 @@
  * A granule also counts as ordered if no thread accesses it twice in one life of the memory,
  * because then it has no local pair. Most messages are like that, written once and read once,
  * under whatever locks. A granule is *unordered* if two conflicting accesses are not ordered and,
- * in this or another life, a thread accesses it twice. A life ends when memory is freed or
- * unmapped, given out anew, or when the thread whose stack it is starts or ends.
+ * in this or another life, a thread accesses it twice. A life ends when memory is freed,
+ * unmapped or allocated again, or when the thread whose stack it is starts or ends.
  *
  * The pass reads all events in order and keeps the epochs of the last write and of the reads since
  * then for each granule, as FastTrack does (Flanagan and Freund, PLDI 2009). It follows strong

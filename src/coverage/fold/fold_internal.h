@@ -138,7 +138,7 @@ struct iroot_last {
 /* A granule (8 aligned bytes), or a lock. */
 struct iroot_location {
 	uint64_t addr;
-	uint32_t number;	/* unique; a new one when the memory is allocated anew */
+	uint32_t number;	/* unique; a new one when the memory is allocated again */
 	uint32_t is_lock;
 	uint32_t last;		/* list of struct iroot_last */
 	uint32_t histories;	/* list of struct iroot_history, one for each thread */
