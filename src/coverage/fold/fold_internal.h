@@ -6,9 +6,11 @@
  * that the memory may be mapped at another address in another process. Ref 0 is "none".
  *
  * The program under test may write anywhere, and so into this memory. Therefore every reference is
- * checked where it is followed (iroot_at()), every count where it is used, and lists may neither
- * have cycles nor, in one step, more elements than the budget (iroot_next_older()). After the first
- * error the profile is damaged: every reference then leads to zeroed memory.
+ * checked where it is followed (iroot_at()), and every count where it is used. Most lists are
+ * followed with iroot_next_older(), which refuses cycles and, in one step, more elements than the
+ * budget. Lists whose elements are reused (iroot_location.last, iroot_history.pending) are not
+ * checked for cycles. After the first error the profile is damaged: every reference then leads to
+ * zeroed memory.
  */
 #ifndef COVERAGE_FOLD_FOLD_INTERNAL_H
 #define COVERAGE_FOLD_FOLD_INTERNAL_H
