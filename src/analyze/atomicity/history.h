@@ -52,14 +52,14 @@
 #include "base/mem.h"
 
 #define GRANULE_BYTES 8u
-#define HISTORY_REPS 24u
-#define HISTORY_PAIRS 32u
-#define HISTORY_EPOCHS 4u
+#define HISTORY_REPS 24u		/* representatives of a cell */
+#define HISTORY_PAIRS 32u		/* local pairs of a cell */
+#define HISTORY_EPOCHS 4u		/* epochs of one signature or shape in a cell */
 #define HISTORY_LINE 4u			/* granules */
 #define HISTORY_CELLS (1u << 24)	/* of 64 bytes: 1 GiB */
 #define HISTORY_BLOCKS (HISTORY_CELLS / HISTORY_LINE)
 #define HISTORY_UNITS (1u << 24)	/* of HISTORY_UNIT bytes: 1 GiB */
-#define HISTORY_UNIT 64u
+#define HISTORY_UNIT 64u		/* bytes: a cache line */
 #define HISTORY_EXTENTS (1u << 22)	/* with their hash table 192 MiB */
 
 /*
@@ -76,9 +76,9 @@ struct history_signature {
 	uint32_t next;		/* prediction: the signature that followed the last time */
 	uint32_t shape; /* number of the last pair shape with this signature as i; 0: none */
 	/*
-	 * Class of signatures with the same site, kind of access, inner lock and place where that
-	 * lock was acquired, if exactly two locks are held and the inner one not for reading; else
-	 * 0. The number is that of the first such signature.
+	 * Class of signatures with the same site, kind of access, inner lock and acquisition site
+	 * of that lock, if exactly two locks are held and the inner one not for reading; else 0.
+	 * The number is that of the first such signature.
 	 */
 	uint32_t inner_class;
 };

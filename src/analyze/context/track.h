@@ -22,7 +22,7 @@
 
 enum clock_level { CLOCK_STRONG, CLOCK_ORDER, CLOCK_FULL, CLOCKS };
 
-/* One clock for each level. A lock uses only CLOCK_FULL, an atomic CLOCK_ORDER and CLOCK_FULL. */
+/* One clock per level. Locks use only CLOCK_FULL, atomics CLOCK_ORDER and up, barriers all. */
 struct clocks {
 	struct vclock at[CLOCKS];
 };

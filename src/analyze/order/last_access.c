@@ -151,10 +151,7 @@ void last_access_prefetch(const struct last_accesses *u, uint64_t addr, unsigned
 		__builtin_prefetch(last_access_head(u, &u->locations[n]), 1);
 }
 
-/*
- * Calls back for the locations of one granule; splits those partly in `mask`, makes the missing
- * one.
- */
+/* Calls back for the locations of a granule. Splits those partly in `mask`, adds a missing one. */
 static void at_granule(struct last_accesses *u, uint64_t g, uint8_t mask, location_visit *fn,
 		       void *ctx)
 {

@@ -3,8 +3,8 @@
  *
  * lost-wake: a thread checks some state under a mutex and waits on a condition. The wake-up can be
  * lost in two cases: the signalling thread changes the state without the mutex, so the change and
- * the signal can come between check and wait; or both threads access no common state, so that a
- * signal before the wait is forgotten. Safe are
+ * the signal can come between check and wait; or the threads access no common state, so that a
+ * signal before the wait has no effect. Safe are
  * - a change under the mutex, even if the signal comes after unlocking it;
  * - a change after which the signalling thread takes the mutex;
  * - a signalling thread that read, under the mutex, what the waiter wrote before the wait.

@@ -424,7 +424,10 @@ void iroot_history_add(struct iroot_profile *p, const struct iroot_location *loc
 		       struct iroot_history *h, const struct iroot_entry *entry);
 void iroot_history_clear(struct iroot_profile *p, struct iroot_history *h);
 
-/* predicted_seen.c: the remembered signatures of a node id. NULL: none, or no memory is left. */
+/*
+ * predicted_seen.c: what is remembered of a node id; NULL: nothing. iroot_seen_make() adds it,
+ * perhaps in place of another node id's; NULL: no memory is left.
+ */
 struct iroot_seen *iroot_seen_find(const struct iroot_profile *p, const struct iroot_location *loc,
 				   const struct iroot_history *h, uint64_t key);
 struct iroot_seen *iroot_seen_make(struct iroot_profile *p, const struct iroot_location *loc,
