@@ -56,7 +56,7 @@ static int first_pass(struct reader *trace, const struct alone *unshared,
 	lookahead_open(&ahead, trace, unshared, which, states);
 	while ((ev = lookahead_next(&ahead, trace, &mark))) {
 		if (mark->skipped)
-			track_pass(track, ev->thread, mark->skipped);
+			track_skip(track, ev->thread, mark->skipped);
 		view = track_view(track, ev);
 		if (!view) {
 			got = err_set(err, "thread %u: more threads than can be analysed (%u)",
@@ -85,12 +85,12 @@ struct counting {
 	struct map wanted;	/* index_key() to index in `events`, plus 1 */
 	struct candidate_event *events;	/* that candidates name */
 	size_t event_count, event_capacity;
-	size_t left;		/* number of `events` that have not come yet */
+	size_t left;		/* number of `events` that the pass has not reached yet */
 	uint64_t *indexes;	/* by thread: index of its next event */
 	size_t threads;		/* length of `indexes` */
 	uint64_t sites[READER_SITES];	/* bits by reader_site(): a filter for `at` */
 	struct flow *flow;	/* NULL: no candidate needs it */
-	uint64_t flow_end;	/* position of the last event that needs it */
+	uint64_t flow_end;	/* position in the trace of the last event that needs `flow` */
 	struct vclock *seen;	/* flow_seen() right before each of `events` */
 };
 
@@ -128,7 +128,7 @@ static void counting_want(struct counting *c, const struct candidate_event *e)
 		c->threads = e->thread + 1;
 }
 
-static void counting_see(struct counting *c, const struct event *ev, uint64_t index)
+static void counting_event(struct counting *c, const struct event *ev, uint64_t index)
 {
 	struct candidate_event *e;
 	const uint64_t *number;
@@ -213,7 +213,7 @@ static inline void second_event(struct counting *c, struct event *ev,
 	if (total)
 		ev->time = position;
 	if (ev->thread < c->threads)
-		counting_see(c, ev, index);
+		counting_event(c, ev, index);
 	/* Values do not flow between threads through unshared memory. */
 	if (c->flow && position < c->flow_end &&
 	    !(unshared && access_of(ev->kind) && unshared_has(unshared, ev)))

@@ -1,10 +1,9 @@
 /*
  * Analyses: folds over the events of a trace.
  *
- * The driver reads the trace once for all of them. For each thread it keeps what they share, the
- * access context (struct view): clocks, locks held, and the block of code that it is in. The view
- * of an acquisition is taken after it has taken effect, that of a release before, so that the
- * lockset of either contains the lock.
+ * The driver reads the trace once for all analyses. It passes each event with the state of the
+ * event's thread (struct view): clocks, locks held, block of code, call stack. The view shows an
+ * acquisition as done and a release as not yet done: in both cases the lockset has the lock.
  *
  * To add one: a file with a `struct analysis`, a line in analysis.def, rows in pattern.def for
  * what it finds, a paragraph in docs/analyze.md, tests with text traces.
@@ -35,7 +34,7 @@ static inline struct candidate_event view_event(const struct view *view, const s
 void analysis_context_init(struct analysis_context *ctx);
 void analysis_context_free(struct analysis_context *ctx);
 
-#define ANALYSIS_AHEAD 40u	/* events between `soon` and `event` for an access */
+#define ANALYSIS_AHEAD 40u	/* events from `soon` to `event` of an access: time to prefetch */
 
 struct alone;
 

@@ -54,7 +54,7 @@ struct candidate {
 	uint64_t addr2, size2;	/* the second location; 0: none */
 	uint64_t count;		/* occurrences with the same sites and orders in the trace */
 	double score;		/* rank.c: a higher one is tried earlier */
-	const char *note;	/* static text: what may go wrong; NULL: as the pattern says */
+	const char *note;	/* static text: what may go wrong; NULL: the pattern's note */
 };
 
 /* Whether the harm is that another thread's access comes between two of one thread. */
@@ -87,15 +87,15 @@ enum prune_reason {
 	PRUNE_HB,		/* happens-before orders the events */
 	PRUNE_LOCK,		/* a common lock forbids the order */
 	PRUNE_HISTORY,		/* acquisition histories are incompatible */
-	PRUNE_READS_FROM,	/* a read would get another value on the way */
-	PRUNE_SAME,		/* as another candidate */
+	PRUNE_READS_FROM,	/* a value that was read shows that the events are ordered */
+	PRUNE_SAME,		/* another candidate asks for the same schedule */
 	PRUNE_REASONS
 };
 
 void findings_pruned(struct findings *f, enum prune_reason why, uint64_t count);
 uint64_t findings_pruned_count(const struct findings *f, enum prune_reason why);
 
-/* Accesses that an analysis dropped to bound memory; if not 0, candidates may be missing. */
+/* Records that an analysis dropped to bound memory; if not 0, candidates may be missing. */
 void findings_dropped(struct findings *f, uint64_t count);
 uint64_t findings_dropped_count(const struct findings *f);
 

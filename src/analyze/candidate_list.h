@@ -24,12 +24,12 @@ enum drop_reason {
 struct hunt_list {
 	struct candidate **at;	/* point into the findings, which must not change */
 	size_t count;
-	uint64_t predicted;	/* before pruning, with those that the analyses pruned themselves */
+	uint64_t predicted;	/* candidates before pruning, and those that analyses pruned */
 	uint64_t dropped[DROP_REASONS];
 	uint64_t doubtful;	/* number of doubtful ones in the list */
 };
 
-/* Whether it is a bug that the traced run showed: it is reported without being tried. */
+/* Whether the traced run itself showed the bug: then it is reported without being tried. */
 static inline bool candidate_is_result(const struct candidate *c)
 {
 	return c->seen && (c->class == CANDIDATE_MISUSE || c->class == CANDIDATE_DEADLOCK);
@@ -64,7 +64,7 @@ struct hunt_groups {
 	size_t count;
 };
 
-/* Makes groups of at most `most` (from 1) members; skips those that candidate_is_result(). */
+/* Makes groups of 1 to `most` members. Leaves out candidates for which candidate_is_result(). */
 void group_list(const struct hunt_list *l, size_t most, struct hunt_groups *out);
 void hunt_groups_free(struct hunt_groups *g);
 

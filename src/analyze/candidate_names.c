@@ -10,7 +10,7 @@
 #include "symbol/object.h"
 
 #define FRAMES 16	/* inlined frames of a pc; more are cut off */
-#define SOME 64		/* events per call of the reader */
+#define BATCH 64	/* events per call of the reader */
 
 /* The names of an event, its object and then its locks, follow each other in `pool`. */
 struct names {
@@ -52,7 +52,7 @@ static void read_labels(struct names *n)
 				keep(n, value);
 }
 
-/* Whether an earlier module was loaded at its addresses; that one names these sites. */
+/* Whether an earlier module had some of its addresses: that one names their sites. */
 static bool replaces_earlier(const struct reader_info *info, size_t i)
 {
 	const struct reader_module *m = &info->modules[i];
@@ -161,7 +161,7 @@ static void want(struct names *n, const struct candidate_event *e)
 	uint64_t *set = map_put(&n->sets, key_of(e), NULL);
 	bool added;
 
-	/* An event that is only a place to stop may have no lockset in this candidate. */
+	/* An acquisition at which a thread is only stopped may have no lockset. */
 	if (e->lockset != LOCKS_NONE)
 		*set = e->lockset;
 	map_put(&n->events, key_of(e), &added);
@@ -177,7 +177,7 @@ struct wanted {
 		size_t next;	/* index in `keys` of its next key, plus 1; 0: not set */
 	} *cursors;		/* by thread */
 	size_t cursor_count;
-	struct reader_wanted plain;	/* tells the reader to skip all plain accesses it can */
+	struct reader_wanted plain;	/* no site: the reader skips all plain accesses it can */
 };
 
 static const uint64_t no_sites[READER_SITES];
@@ -236,7 +236,7 @@ static inline struct cursor *cursor_of(struct wanted *w, uint32_t thread)
 	return &w->cursors[thread];
 }
 
-/* Advances to the thread's next event and sets its key; whether it is to be named. */
+/* Advances the cursor past the thread's next event, and sets *key. True: name that event. */
 static inline bool wanted_next(struct wanted *w, uint32_t thread, uint64_t *key)
 {
 	struct cursor *t = cursor_of(w, thread);
@@ -287,7 +287,7 @@ static void step(struct names *n, struct objects *objects, struct wanted *wanted
 int names_learn(struct names *n, struct findings *f, size_t count, struct err *err)
 {
 	struct objects *objects = objects_new(n->reader, n->symbols);
-	struct event some[SOME];
+	struct event batch[BATCH];
 	struct wanted wanted;
 	int got = 1;
 
@@ -299,9 +299,9 @@ int names_learn(struct names *n, struct findings *f, size_t count, struct err *e
 		got = -1;
 	while (n->left > 0 && got > 0) {
 		skip_accesses(&wanted, n->reader);
-		got = reader_some(n->reader, some, SOME, &wanted.plain, err);
+		got = reader_some(n->reader, batch, BATCH, &wanted.plain, err);
 		for (int i = 0; i < got; i++)
-			step(n, objects, &wanted, &some[i]);
+			step(n, objects, &wanted, &batch[i]);
 	}
 	free(wanted.keys);
 	free(wanted.cursors);

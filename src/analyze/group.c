@@ -3,9 +3,8 @@
  * all events of one candidate in a group come before all events of the next, so that enforcing one
  * does not disturb the next.
  *
- * A candidate goes to the group with the fewest members in which it fits, or to a new group. Only
- * the TRIES smallest groups are asked, because otherwise the cost would be quadratic in the number
- * of candidates that all overlap.
+ * A candidate goes to the smallest group that it fits into, or to a new group. Only the MAX_TRIES
+ * smallest groups are tried: else the cost would be quadratic in candidates that all overlap.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "analyze/candidate_list.h"
 #include "base/mem.h"
 
-#define TRIES 64u	/* groups */
+#define MAX_TRIES 64u	/* groups that are tried for one candidate */
 
 struct span {
 	uint64_t from, to;
@@ -79,8 +78,9 @@ static void put(struct hunt_group *g, size_t at, size_t member)
 	g->count++;
 }
 
-static bool put_into_some(const struct hunt_list *l, size_t most, struct sizes *sizes,
-			  struct hunt_groups *out, size_t member)
+/* Puts the candidate `member` into the smallest group it fits into; false: it fits into none. */
+static bool put_into_group(const struct hunt_list *l, size_t most, struct sizes *sizes,
+			   struct hunt_groups *out, size_t member)
 {
 	struct span span = span_of(l->at[member]);
 	size_t tries = 0, at;
@@ -88,7 +88,8 @@ static bool put_into_some(const struct hunt_list *l, size_t most, struct sizes *
 	for (size_t members = 1; members < most; members++) {
 		size_t before = 0;
 
-		for (size_t g = sizes->first[members]; g && tries < TRIES; g = sizes->next[g - 1]) {
+		for (size_t g = sizes->first[members]; g && tries < MAX_TRIES;
+		     g = sizes->next[g - 1]) {
 			tries++;
 			if (fits(l, &out->at[g - 1], span, &at)) {
 				put(&out->at[g - 1], at, member);
@@ -111,7 +112,7 @@ void group_list(const struct hunt_list *l, size_t most, struct hunt_groups *out)
 
 	*out = (struct hunt_groups){ .at = xcalloc(l->count + 1, sizeof(*out->at)) };
 	for (size_t i = 0; i < l->count; i++) {
-		if (candidate_is_result(l->at[i]) || put_into_some(l, most, &sizes, out, i))
+		if (candidate_is_result(l->at[i]) || put_into_group(l, most, &sizes, out, i))
 			continue;
 		out->at[out->count].member = xcalloc(most ? most : 1, sizeof(size_t));
 		put(&out->at[out->count], 0, i);

@@ -1,6 +1,6 @@
 /*
- * The last pruning, over the candidates of all analyses. Analyses prune by clocks and locks
- * themselves (findings_pruned()). Here remains what the list shows without them.
+ * The last pruning, over the candidates of all analyses. The analyses have pruned by clocks and
+ * locks (findings_pruned()); this step needs only the list: seen, contradictory, equal orders.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static bool impossible(const struct candidate *c)
 }
 
 /*
- * A hash of the wanted orders as a set, by threads and sites, whatever the pattern. It includes
- * orders that the trace has anyway, because these tell a triple from a pair.
+ * A hash of the set of wanted orders, by threads and sites, without the pattern. It includes orders
+ * that the trace has already, because these distinguish a triple from a pair.
  */
 static uint64_t hash_orders(const struct candidate *c)
 {
@@ -49,7 +49,7 @@ static uint64_t hash_orders(const struct candidate *c)
 	return set;
 }
 
-/* Of two candidates with the same orders, the one with the greater value says more of the harm. */
+/* Of two candidates with the same orders, the heavier one describes the harm better. */
 static int class_weight(const struct candidate *c)
 {
 	static const int weights[] = {

@@ -59,7 +59,7 @@ static double atomic_penalty(const struct candidate *c)
 	return adds == accesses ? -3 : -1.5;
 }
 
-/* A bonus for rare events and a penalty for frequent ones, whose orders tests have probably had. */
+/* A bonus for rare events, a penalty for frequent ones: tests probably had all their orders. */
 static double rarity_bonus(const struct candidate *c)
 {
 	double score = 1;
@@ -79,7 +79,7 @@ static double score(const struct candidate *c, const struct rank_hints *hints)
 	/* The order did no harm in the traced run. */
 	if (c->seen && !candidate_is_result(c))
 		sum -= 1;
-	/* The values read on the way may not matter, so doubtful candidates are tried late. */
+	/* The values that make it doubtful may not matter: it is tried late, but tried. */
 	if (c->doubtful)
 		sum -= 2;
 	/* Each order or stop that a run has to enforce may fail. */

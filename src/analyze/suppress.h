@@ -2,8 +2,8 @@
  * Suppression files in ThreadSanitizer's format (docs/suppressions.md): lines `type:pattern` that
  * say which findings are not to be reported.
  *
- * A pattern matches anywhere in a name. `*` stands for any text; `^` at its start and `$` at its
- * end anchor it to the start and the end of the name.
+ * A pattern matches anywhere in a name. `*` stands for any text. `^` as the first character anchors
+ * the pattern to the start of the name, `$` as the last one to its end.
  */
 #ifndef ANALYZE_SUPPRESS_H
 #define ANALYZE_SUPPRESS_H
@@ -55,7 +55,7 @@ bool suppress_frames(const struct suppressions *s, enum suppress_type type,
 
 /*
  * How many of a candidate's events are suppressed by lines for its class. `n` must have learnt its
- * names. Acquisitions that only tell where to stop a thread do not count. `s` may be NULL.
+ * names. Acquisitions that only mark where to stop a thread do not count. `s` may be NULL.
  */
 enum suppress_extent suppress_candidate(const struct suppressions *s, struct names *n,
 					const struct analysis_context *ctx,

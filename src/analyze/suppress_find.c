@@ -25,7 +25,7 @@ static bool site_matches(const struct suppressions *s, struct names *n, enum sup
 	return suppress_frames(s, type, frames, count, names_module(n, pc));
 }
 
-/* race_top: only the innermost function, inlined or not, and its file. */
+/* For race_top: matches only the innermost function, inlined or not, and its file. */
 static bool top_matches(const struct suppressions *s, struct names *n, uint64_t pc)
 {
 	struct symbol_frame frames[FRAMES];

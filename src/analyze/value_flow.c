@@ -7,9 +7,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define FORGET_MOST 65536u	/* bytes; for a larger new block, everything is forgotten at once */
+#define FORGET_MAX 65536u	/* bytes; a larger new block drops the state of all memory */
 
-#define PAGE 16u	/* granules; neighbours are found with one look-up */
+#define PAGE 16u	/* granules found with one look-up */
 
 /* State of 8 aligned bytes. */
 struct granule {
@@ -38,7 +38,7 @@ struct flow {
 	size_t threads;
 };
 
-static void begin(struct flow *f)
+static void reset(struct flow *f)
 {
 	f->count = 0;
 	f->slot_count = 256;
@@ -49,7 +49,7 @@ struct flow *flow_new(void)
 {
 	struct flow *f = xcalloc(1, sizeof(*f));
 
-	begin(f);
+	reset(f);
 	return f;
 }
 
@@ -111,9 +111,9 @@ static inline struct granule *granule_at(struct flow *f, uint64_t number)
 
 static void forget(struct flow *f, uint64_t addr, uint64_t size)
 {
-	if (size > FORGET_MOST) {
+	if (size > FORGET_MAX) {
 		free(f->slots);
-		begin(f);
+		reset(f);
 		return;
 	}
 	for (uint64_t n = addr / 8; n * 8 < addr + size; n++) {
@@ -134,7 +134,7 @@ static void touch(struct flow *f, const struct event *ev, uint64_t index, uint64
 	unsigned access = access_of(ev->kind);
 
 	if (access & ACCESS_READ) {
-		/* The last write made all bytes of the read: no other write was needed for it. */
+		/* The last write covers all bytes of the read: the value comes from it alone. */
 		if (g->flag && g->writer && g->writer != ev->thread && (mask & ~g->mask) == 0) {
 			flow_seen(f, ev->thread);
 			vclock_raise(&f->seen[ev->thread], g->writer, g->written + 1);
@@ -143,7 +143,7 @@ static void touch(struct flow *f, const struct event *ev, uint64_t index, uint64
 	}
 	if (access & ACCESS_WRITE) {
 		g->flag = !(g->readers & bit);
-		/* A thread that exchanged the value knows it: releasing a lock sets no flag. */
+		/* An exchange knows the value: a later store that releases a lock is no flag. */
 		if (!(access & ACCESS_READ))
 			g->readers &= ~bit;
 		g->writer = ev->thread;

@@ -1,13 +1,13 @@
 /*
- * Order by the flow of values: a thread that reads a flag which another thread set got to that
- * point because the flag was set. It has *seen* all events of the writer up to the write.
+ * Order by the flow of values: a thread that reads a flag set by another thread comes after that
+ * write. It has *seen* all events of the writer up to the write.
  *
  * A write sets a flag if its thread had not read the location since its own last write there.
- * Other writes, such as a step of a counter or the link of a list, order nothing: a thread that
- * reads earlier finds another value and goes on with that.
+ * Other writes, such as an increment of a counter or an insertion into a list, order nothing: a
+ * thread that reads earlier finds another value and continues with that.
  *
- * Errs to one side: where the flow is not certain (memory given out anew, a location written in
- * parts by several threads, threads that share a bit), nothing counts as seen.
+ * Where the flow is uncertain, nothing counts as seen: memory that was allocated again, a location
+ * written in parts by several threads, threads whose ids are equal modulo 64.
  */
 #ifndef ANALYZE_VALUE_FLOW_H
 #define ANALYZE_VALUE_FLOW_H

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 
 /* The choice of a program from the database. */
-struct choosing {
-	const char *wanted;	/* its name; NULL: any */
+struct program_choice {
+	const char *wanted;	/* name of the program; NULL: any */
 	int64_t id;		/* of the last match */
 	char *name;		/* of the last match */
 	uint64_t count;		/* matches */
@@ -20,7 +20,7 @@ struct choosing {
 
 static int choose(void *ctx, int64_t id, const char *name, const char *build_id, uint64_t runs)
 {
-	struct choosing *c = ctx;
+	struct program_choice *c = ctx;
 
 	(void)build_id;
 	buf_addf(&c->names, "%s%s", c->names.size ? ", " : "", name);
@@ -88,7 +88,7 @@ static int load_run(void *ctx, const struct memo_run *r)
 
 int cover_state_load(struct cover_state *s, struct memo *m, const char *program, struct err *err)
 {
-	struct choosing c = { .wanted = program };
+	struct program_choice c = { .wanted = program };
 	int result = -1;
 
 	*s = (struct cover_state){ 0 };

@@ -32,7 +32,7 @@ struct cover_item {
 /* A point of the coverage curve. */
 struct cover_point {
 	uint64_t run;			/* runs so far, from 1 */
-	uint64_t exposed, known;	/* iRoots exposed; exposed or predicted, after that run */
+	uint64_t exposed, known;	/* iRoots after that run: exposed; exposed or predicted */
 	char *strategy;			/* of that run */
 };
 
@@ -63,16 +63,16 @@ struct cover_state {
 };
 
 /*
- * Loads the program of this name; NULL: the only program of the database. -1 if the program is not
- * there, or if NULL leaves a choice.
+ * Loads the program of this name; NULL: the only program of the database. -1 and *err: the database
+ * has no such program, or cannot be read, or `program` is NULL and there are several.
  */
 int cover_state_load(struct cover_state *s, struct memo *m, const char *program, struct err *err);
 
 void cover_state_free(struct cover_state *s);
 
 /*
- * For code that fills a state: sets the verdict of an item; computes the figures when all are
- * there.
+ * For code that fills a state itself. cover_state_judge() sets the verdict of an item;
+ * cover_state_sum() computes the figures when all items are added.
  */
 void cover_state_judge(struct cover_item *item);
 void cover_state_sum(struct cover_state *s);
@@ -85,7 +85,7 @@ uint64_t cover_total(const struct cover_figures *f);
 const char *cover_access_name(enum iroot_access access);
 const char *cover_verdict_name(enum cover_verdict verdict);
 
-/* Finds iRoots of one state by an item `of` another state; NULL if it has no such iRoot. */
+/* Finds the iRoot of one state that equals an item of the state `of`; NULL: there is none. */
 struct cover_index;
 struct cover_index *cover_index_new(const struct cover_state *s);
 void cover_index_free(struct cover_index *x);

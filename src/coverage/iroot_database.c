@@ -127,7 +127,7 @@ void memo_close(struct memo *m)
  * Runs a statement whose values are bound. Returns the first column of its row, 0 without a row, -1
  * on error.
  */
-static int64_t run(struct memo *m, enum statement which, struct err *err)
+static int64_t run_statement(struct memo *m, enum statement which, struct err *err)
 {
 	int64_t value;
 
@@ -158,7 +158,7 @@ int64_t memo_program(struct memo *m, const char *name, const char *build_id, str
 {
 	bind_text(m->db.at[PROGRAM], 1, name);
 	bind_text(m->db.at[PROGRAM], 2, build_id);
-	return run(m, PROGRAM, err);
+	return run_statement(m, PROGRAM, err);
 }
 
 int64_t memo_event(struct memo *m, int64_t program, const struct memo_event *e, struct err *err)
@@ -172,7 +172,7 @@ int64_t memo_event(struct memo *m, int64_t program, const struct memo_event *e, 
 	bind_text(s, 5, e->file);
 	sqlite3_bind_int64(s, 6, e->line);
 	sqlite3_bind_int64(s, 7, e->column);
-	return run(m, EVENT, err);
+	return run_statement(m, EVENT, err);
 }
 
 int64_t memo_run(struct memo *m, int64_t program, const struct memo_run *r, struct err *err)
@@ -186,7 +186,7 @@ int64_t memo_run(struct memo *m, int64_t program, const struct memo_run *r, stru
 	sqlite3_bind_int64(s, 5, (int64_t)r->seed);
 	sqlite3_bind_int64(s, 6, (int64_t)r->number);
 	sqlite3_bind_int(s, 7, r->failed);
-	return run(m, RUN, err);
+	return run_statement(m, RUN, err);
 }
 
 int memo_run_figures(struct memo *m, int64_t id, const struct memo_run *r, struct err *err)
@@ -198,10 +198,10 @@ int memo_run_figures(struct memo *m, int64_t id, const struct memo_run *r, struc
 	sqlite3_bind_int64(s, 3, (int64_t)r->new_predicted);
 	sqlite3_bind_int64(s, 4, (int64_t)r->exposed);
 	sqlite3_bind_int64(s, 5, (int64_t)r->known);
-	return (int)run(m, RUN_FIGURES, err);
+	return (int)run_statement(m, RUN_FIGURES, err);
 }
 
-int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t by, struct err *err)
+int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t run, struct err *err)
 {
 	sqlite3_stmt *s = m->db.at[ROOT];
 	int64_t row[6];
@@ -214,7 +214,7 @@ int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t by, 
 	sqlite3_bind_int64(s, 8, (int64_t)r->predicted);
 	sqlite3_bind_int64(s, 9, (int64_t)r->attempts);
 	sqlite3_bind_int64(s, 10, (int64_t)r->failed);
-	sqlite3_bind_int64(s, 11, by);
+	sqlite3_bind_int64(s, 11, run);
 	if (db_run(&m->db, ROOT, row, ARRAY_SIZE(row), err) < 0)
 		return -1;
 	r->id = row[0];
@@ -233,14 +233,14 @@ int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int6
 	sqlite3_bind_int(m->db.at[ATTEMPT], 2, exposed);
 	sqlite3_bind_int64(m->db.at[ATTEMPT], 3, by);
 	sqlite3_bind_int64(m->db.at[ATTEMPT], 4, runs);
-	return (int)run(m, ATTEMPT, err);
+	return (int)run_statement(m, ATTEMPT, err);
 }
 
 int memo_forget(struct memo *m, int64_t root, uint64_t predicted, struct err *err)
 {
 	sqlite3_bind_int64(m->db.at[FORGET], 1, root);
 	sqlite3_bind_int64(m->db.at[FORGET], 2, (int64_t)predicted);
-	return (int)run(m, FORGET, err);
+	return (int)run_statement(m, FORGET, err);
 }
 
 static const char *text_at(sqlite3_stmt *s, int column)
@@ -255,7 +255,7 @@ static uint64_t number_at(sqlite3_stmt *s, int column)
 	return (uint64_t)sqlite3_column_int64(s, column);
 }
 
-/* Ends a loop over rows whose last step was `got`. */
+/* Ends a loop over rows whose last sqlite3_step() returned `got`. */
 static int ended(struct memo *m, enum statement which, int got, struct err *err)
 {
 	if (got != SQLITE_DONE && got != SQLITE_ROW)

@@ -3,8 +3,8 @@
  * predicted, and which could not be exposed. Maple calls this memoization, hence the prefix memo_.
  *
  * Several processes may use one database at the same time, and may be killed at any moment: changes
- * are durable when memo_commit() has returned. All changes are made between memo_begin() and
- * memo_commit(). The time between them should be short, because other processes wait.
+ * are durable when memo_commit() has returned. All changes have to be made between memo_begin() and
+ * memo_commit(). Keep the time between them short: other processes wait.
  *
  * An event is named by its position in its function. So the results for a function stay valid until
  * that function changes.
@@ -25,8 +25,8 @@
 struct memo;
 
 /*
- * NULL and *err: the file is not there (unless `create`), no coverage database, or of a later
- * version.
+ * NULL and *err: the file does not exist (and `create` is false), is not a coverage database, or is
+ * of a later version.
  */
 struct memo *memo_open(const char *path, bool create, struct err *err);
 void memo_close(struct memo *m);
@@ -54,15 +54,11 @@ struct memo_run {
 	const char *input, *strategy;
 	uint64_t seed, number;
 	bool failed;
-	uint64_t new_exposed, new_predicted;	/* iRoots that no run before had */
-	/* iRoots of the program after this run; known: or predicted */
-	uint64_t exposed, known;
+	uint64_t new_exposed, new_predicted;	/* iRoots that no earlier run had */
+	uint64_t exposed, known;	/* iRoots after this run: exposed; exposed or predicted */
 };
 
-/*
- * Add a run with memo_run() before its iRoots, and set its figures with memo_run_figures() after
- * them.
- */
+/* Call memo_run() before the run's iRoots are added, and memo_run_figures() afterwards. */
 int64_t memo_run(struct memo *m, int64_t program, const struct memo_run *r, struct err *err);
 int memo_run_figures(struct memo *m, int64_t run, const struct memo_run *r, struct err *err);
 
@@ -77,27 +73,28 @@ struct memo_root {
 };
 
 /*
- * Adds the counts of *r to those of the iRoot, which is made if it is new. Sets r->id, and the
- * counts of *r to the sums. `run` becomes first_run if it exposed the iRoot first.
+ * Adds the counts of *r to those of the iRoot, which is added if it is new. Sets r->id, and the
+ * counts of *r to the sums. If r->exposed is not 0 and the iRoot has no first_run, it becomes
+ * `run`.
  */
 int memo_root(struct memo *m, int64_t program, struct memo_root *r, int64_t run, struct err *err);
 
 /*
- * Counts `runs` attempts at the iRoot. If `exposed`, and `exposed` in the database is 0, it becomes
- * 1; `by` is the run then. Else they count as failed.
+ * Counts `runs` attempts at the iRoot. With `exposed`, the iRoot's `exposed` becomes 1 if it was 0,
+ * and first_run becomes `by` if there was none. Else the attempts count as failed.
  */
 int memo_attempt(struct memo *m, int64_t root, unsigned runs, bool exposed, int64_t by,
 		 struct err *err);
 
 /*
- * Deletes an iRoot that at most `predicted` runs predicted, wrongly. It stays if more runs
- * predicted it, or if a run exposed or attempted it.
+ * Deletes an iRoot that was predicted wrongly. It stays if more than `predicted` runs predicted it,
+ * or if a run exposed or attempted it.
  */
 int memo_forget(struct memo *m, int64_t root, uint64_t predicted, struct err *err);
 
 /*
- * Loops over rows. Strings are valid during the callback. A callback that does not return 0 ends
- * the loop.
+ * Calls back for each row. Strings are valid during the callback. A callback that does not return 0
+ * ends the loop.
  */
 int memo_each_program(struct memo *m, int (*fn)(void *ctx, int64_t id, const char *name,
 						const char *build_id, uint64_t runs), void *ctx,

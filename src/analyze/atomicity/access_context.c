@@ -322,9 +322,9 @@ bool contexts_order_fixed(const struct contexts *cs, uint32_t a1, uint32_t b1, u
 }
 
 /*
- * True if set `a` is no more restrictive than `b`: every lockset that another thread can have while
- * this one has `b` is possible with `a`, too. Then `a` has only locks of `b`, in modes as weak or
- * weaker, and acquisition histories that are subsets.
+ * True if set `a` is no more restrictive than `b`: each lockset that another thread can have while
+ * this one has `b` is possible with `a`, too. True if `a` has only locks of `b`, in the same or a
+ * weaker mode, and with acquisition histories that are subsets.
  */
 static bool is_weaker(const struct contexts *cs, uint32_t a, uint32_t b)
 {
@@ -362,8 +362,8 @@ static const struct view_acquired *acquired_at(const struct contexts *cs, uint32
 }
 
 /*
- * Adds `set` to `cuts` unless one of them is no more restrictive, and removes those that are more
- * restrictive than `set`. Keeps the CONTEXTS_CUTS sets with the fewest locks; returns their number.
+ * Adds `set` to `cuts` unless a cut is no more restrictive than `set`; removes cuts that are at
+ * least as restrictive. Keeps the CONTEXTS_CUTS sets with the fewest locks; returns their number.
  */
 static unsigned add_cut(const struct contexts *cs, uint32_t *cuts, unsigned count, uint32_t set)
 {

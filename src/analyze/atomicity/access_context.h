@@ -3,8 +3,8 @@
  * the position in the trace, the bytes, the call stack and block of code, and a synchronisation
  * state.
  *
- * A synchronisation state is what changes only when the thread synchronises: its strong vector
- * clock (its epoch), its lockset, and the events that acquired these locks. All accesses that a
+ * A synchronisation state has what changes only when the thread synchronises: its strong vector
+ * clock (the epoch), its lockset, and the events that acquired these locks. All accesses that a
  * thread makes between two synchronisation events share one state, by number.
  *
  * Example: main creates two threads, and both run this code. The numbers are pcs.
@@ -27,15 +27,15 @@
  * the same, because mutexes make no strong happens-before. contexts_cuts_since() of the read finds
  * one lockset on the way to the write, the empty one: there, another thread can come in.
  *
- * Memory is bounded. When there are many states, contexts_set_marker()'s callback marks those that
- * the analysis still names, and the numbers of all others are used again.
+ * Memory is bounded. When there are many states, contexts_set_marker()'s callback marks those in
+ * use, and the numbers of all others are reused.
  */
 #ifndef ANALYZE_ATOMICITY_ACCESS_CONTEXT_H
 #define ANALYZE_ATOMICITY_ACCESS_CONTEXT_H
 
 #include "analyze/analysis.h"
 
-#define CONTEXTS_CUTS 3u /* locksets kept of those that a thread has between two accesses */
+#define CONTEXTS_CUTS 3u /* locksets between two accesses of a thread that are kept */
 /* a thread's events at most this far apart are one block, except across user blocks */
 #define CONTEXTS_BLOCK_EVENTS 1000u
 
@@ -107,8 +107,8 @@ void contexts_sync(struct contexts *cs, const struct event *ev, const struct vie
 const struct contexts_thread *contexts_refresh(struct contexts *cs, const struct view *view);
 
 /*
- * True if the kept state is out of date. The lockset and clock are compared, too: events of other
- * threads can change them.
+ * True if t->sync_state is out of date. Compares the lockset and clock, too, because events of
+ * other threads can change them.
  */
 static inline bool contexts_stale(const struct contexts_thread *t, const struct view *view)
 {
@@ -152,8 +152,8 @@ static inline void contexts_capture(struct contexts *cs, const struct event *ev,
 
 /*
  * Sets the callback that finds the sync_states in use: it has to call contexts_mark() or
- * contexts_mark_sync_state() for each context that the analysis keeps. Without a callback, none is
- * used again.
+ * contexts_mark_sync_state() for each context that the analysis keeps. Without a callback, no
+ * number is reused.
  */
 void contexts_set_marker(struct contexts *cs, void (*mark)(void *ctx), void *ctx);
 static inline void contexts_mark_sync_state(struct contexts *cs, uint32_t sync_state)
@@ -223,8 +223,8 @@ unsigned contexts_cuts_search(const struct contexts *cs, const struct contexts_t
  * Fills `cuts` with the locksets that the thread had from right after its access number `index`,
  * made with `lockset`, to its present access, and returns their number. These are the cut-points at
  * which another thread can come in. A lockset that is more restrictive than another one is left
- * out; of the rest those with the fewest locks are kept. If the thread held no lock in between, the
- * empty set is the only one.
+ * out; of the rest, the CONTEXTS_CUTS with the fewest locks are kept. If the thread held no lock at
+ * some point in between, the empty set is the only one.
  */
 static inline unsigned contexts_cuts_since(const struct contexts *cs,
 					   const struct contexts_thread *t, uint64_t index,
@@ -239,8 +239,8 @@ static inline unsigned contexts_cuts_since(const struct contexts *cs,
 }
 
 /*
- * PRUNE_REASONS if a thread with one of the locksets `cuts` lets another thread have lockset `set`.
- * Else the reason: PRUNE_LOCK if all share a lock, PRUNE_HISTORY if acquisition histories conflict.
+ * PRUNE_REASONS if one of the locksets `cuts` of a thread lets another thread have lockset `set`.
+ * Else why not: PRUNE_LOCK if all exclude `set`, PRUNE_HISTORY if acquisition histories conflict.
  */
 enum prune_reason contexts_check_locks(const struct contexts *cs, const uint32_t *cuts,
 				       unsigned count, uint32_t set);
@@ -254,9 +254,9 @@ struct candidate_event contexts_candidate_event(const struct contexts *cs,
 						uint16_t kind);
 
 /*
- * Finds where to hold a thread back so that `other` runs before its access `a`. Right before `a` is
- * too late if the thread then holds a lock that `other` needs. In this case returns true, and *out
- * is the event that acquires the outermost such lock. Only locks acquired after the thread's event
+ * Finds where to stop a thread so that `other` runs before its access `a`. Right before `a` is too
+ * late if the thread then holds a lock that `other` needs. In this case returns true, and *out is
+ * the event that acquires the outermost such lock. Only locks acquired after the thread's event
  * number `after` count; CONTEXTS_ANY_SECTION: all.
  */
 #define CONTEXTS_ANY_SECTION UINT64_MAX

@@ -11,15 +11,15 @@
  * may have another order in another run.
  *
  * If the other thread makes several accesses, any write among them breaks the pairs RR, WR and RW.
- * Two writes are broken by a sequence that begins with a read. So a read of what its own thread
- * wrote in the same critical section does not count, unless p can come in there. The two accesses
- * of a pair are neighbours among the thread's accesses to the location. Only two writes may have
- * its own reads between them.
+ * Two writes are broken by a sequence that begins with a read. So a read of a value that the other
+ * thread itself wrote in the same critical section does not count, unless p can come in between.
+ * The two accesses of a pair are neighbours among the thread's accesses to the location, except
+ * that two writes may have reads of their thread between them.
  *
- * Each new access and pair is compared with what the other threads did to the location last, so the
- * events of a candidate are as near to each other in the trace as possible. The work per access
- * does not grow with the trace (history.h). Values are not looked at, and of a large access only
- * its first RANGE_MAX granules.
+ * Each new access and pair is compared with the latest accesses and pairs of the other threads, so
+ * that the events of a candidate are near to each other in the trace. The work per access does not
+ * grow with the trace (history.h). Values are not considered, and of a large access only its first
+ * RANGE_MAX granules.
  */
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ static void atomicity_close(void *state)
  * reads followed that (`spanning`).
  */
 struct maybe_pair {
-	bool computed, exists;	/* probe_make() was called; it returned true */
+	bool computed, exists;	/* probe_make() was called; its result */
 	struct history_probe probe;
 };
 
@@ -175,14 +175,14 @@ static bool note_single_pair(struct atomicity *a, struct granule_access *t, stru
 	struct history_cell *c = t->at.cell;
 	struct local_pair l = { .cell = c, .p = t->now.epoch, .i = t->now.epoch };
 	struct other_cells others;
-	struct history_pair room;
+	struct history_pair unpacked;
 
 	if (!t->adjacent.computed || !t->adjacent.exists ||
 	    !history_note_single_pair(&a->history, c, &t->adjacent.probe, &t->signature))
 		return false;
 	if (t->at.ordered)
 		return true;
-	l.pair = history_pair(&a->history, c, 0, &room);
+	l.pair = history_pair(&a->history, c, 0, &unpacked);
 	others.known = false;
 	match_pair(a, &l, t->at.undisturbed, &others, out);
 	if (c->rep_count > 1)
@@ -220,8 +220,9 @@ static inline bool is_own_read(const struct atomicity *a, const struct granule_a
 
 /*
  * True if it does not matter at this granule which locks the thread acquired and released within
- * its outermost lock. All accesses so far hold that lock, and comparing them yields nothing new.
- * Accesses without it would matter only if that lock was ever acquired within another.
+ * its outermost lock. Then all accesses so far hold that lock, and comparisons with them yield
+ * nothing new. For accesses without that lock, acquisition histories matter only if some thread
+ * ever acquired it while it held another lock.
  */
 static bool is_history_irrelevant(struct atomicity *a, const struct granule_access *t,
 				  uint32_t core, struct findings *out)
@@ -302,7 +303,7 @@ static __attribute__((noinline)) void access_slow(struct atomicity *a, const str
 	t.here = here;
 	for (unsigned n = 0; left > 0; n++) {
 		if (n == RANGE_MAX) {
-			a->cut_ranges++;
+			a->truncated++;
 			break;
 		}
 		take = left < GRANULE_BYTES - first ? left : GRANULE_BYTES - first;
@@ -349,7 +350,7 @@ static void atomicity_finish(void *state, struct findings *out)
 
 	for (unsigned i = 0; i < PRUNE_REASONS; i++)
 		findings_pruned(out, i, a->pruned[i]);
-	findings_dropped(out, a->history.dropped + a->cut_ranges);
+	findings_dropped(out, a->history.dropped + a->truncated);
 }
 
 const struct analysis analysis_atomicity = {

@@ -11,7 +11,7 @@
 
 /*
  * A verdict on a triple: the shape of a local pair p, i and the signature of an access r. It does
- * not depend on clocks. Cached, because it is asked often.
+ * not depend on clocks. Cached, because most comparisons need it.
  */
 struct triple_verdict {
 	uint64_t key;		/* numbers of the shape and the signature; 0: none */
@@ -26,9 +26,9 @@ struct triple_verdict {
 
 #define VERDICT_BITS 14		/* direct-mapped cache of 2^14 verdicts */
 
-/* Cached result of dedupe_find(), by the places at which accesses are held back. */
+/* Cached result of dedupe_find(), by the sites at which threads are stopped. */
 struct dedupe_memo {
-	uint64_t entry[3];	/* pcs at which p, r and i are held back */
+	uint64_t stop_pc[3];	/* where the thread of p, r and i is stopped: locks_entry() */
 	uint64_t pc[3];		/* pcs of p, r and i */
 	uint32_t reported;	/* number of the candidate; 0: none */
 	bool same_sites;
@@ -55,17 +55,17 @@ struct atomicity {
 	struct dedupe_memo dedupe_memo[DEDUPE_MEMO];
 	struct count_memo count_memo[COUNT_MEMO];
 	uint64_t pruned[PRUNE_REASONS];
-	uint64_t cut_ranges;
+	uint64_t truncated;	/* accesses of which only RANGE_MAX granules were analysed */
 };
 
-/* A local pair, its cell and its epochs. */
+/* A local pair, its cell, and the epochs of p and i. */
 struct local_pair {
 	const struct history_cell *cell;
 	const struct history_pair *pair;
 	uint32_t p, i;		/* epochs */
 };
 
-/* Computes the verdict, except `key`. */
+/* Computes all members of the verdict except `key`. */
 void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t signature,
 		     struct triple_verdict *v);
 
@@ -88,8 +88,8 @@ bool atomicity_nothing_new(struct atomicity *a, struct history_kinds *kinds, uin
 			   uint32_t signature, bool maybe_seen, struct findings *out);
 
 /*
- * Counts the triple if that is all that remains to be done for it, whether the trace shows it or
- * not. Else returns false.
+ * Counts the triple if it needs nothing else, whether the trace shows it or not. Else returns
+ * false.
  */
 static inline bool atomicity_count_always(struct atomicity *a, const struct local_pair *l,
 					  uint32_t signature, struct triple_verdict *v,
@@ -101,8 +101,7 @@ static inline bool atomicity_count_always(struct atomicity *a, const struct loca
 }
 
 /*
- * Counts the triple with an access at `time` if that is all that remains to be done. Else returns
- * false.
+ * Counts the triple with an access at `time` if it needs nothing else. Else returns false.
  */
 static inline bool atomicity_count_early(struct atomicity *a, const struct local_pair *l,
 					 uint64_t time, const struct triple_verdict *v,

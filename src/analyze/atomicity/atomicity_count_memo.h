@@ -1,9 +1,9 @@
 /*
- * Counts triples in runs. A pair that spans several critical sections combines with most accesses
- * of other threads, and soon all that remains is to count these. Where many threads access a
- * location with many locksets, nearly all comparisons are of this kind. So after one of them, the
- * triples that follow and belong to the same candidate are counted in one step. They do if each
- * access is held back at the same place.
+ * Counts many triples in one step. A pair that spans several critical sections makes triples with
+ * most accesses of other threads, and soon these only have to be counted. Where many threads access
+ * a location with many locksets, nearly all comparisons are of this kind. So after one of them, the
+ * triples that follow and belong to the same candidate are counted together: those whose three
+ * threads are stopped at the same sites.
  *
  * Only the usual case is handled: all three accesses hold two locks, of which the inner one is the
  * same.
@@ -14,7 +14,7 @@
 #include "analyze/atomicity/atomicity.h"
 #include "base/hash.h"
 
-/* True if the inner lock is the only one in common: neither side takes the other's outer lock. */
+/* True if only the inner lock is common: neither side ever takes the other's outer lock. */
 static inline bool only_inner_common(const struct history_pair_nesting *pair,
 				     const struct history_nesting *r)
 {
@@ -29,9 +29,9 @@ static inline struct count_memo *count_memo_slot(struct atomicity *a, const uint
 }
 
 /*
- * Remembers that the triple and all that are like it are only to be counted, as
- * dedupe_count_always() (`always`) or dedupe_count_early() said. Does nothing in the cases that are
- * not handled.
+ * Remembers that the triple and all like it only have to be counted: dedupe_count_always()
+ * (`always`) or else dedupe_count_early() returned true. Does nothing in cases that are not
+ * handled.
  */
 static inline void count_memo_set(struct atomicity *a, struct count_memo *memo,
 				  const struct local_pair *l, uint32_t signature,
@@ -56,7 +56,7 @@ static inline void count_memo_set(struct atomicity *a, struct count_memo *memo,
 	*count_memo_slot(a, memo->inner_class) = *memo;
 }
 
-/* True if such triples are known to be only counted; fills in *memo. */
+/* Looks up whether triples like this one only have to be counted. If so, fills in *memo. */
 static inline bool count_memo_find(struct atomicity *a, struct count_memo *memo, uint32_t shape,
 				   uint32_t signature)
 {

@@ -1,6 +1,6 @@
 /*
- * Compares a pair, or an access, with all kinds of accesses, or pairs, at a granule: one comparison
- * for many threads (history_kinds.c).
+ * Compares a pair with all kinds of accesses at a granule, or an access with all kinds of pairs:
+ * one comparison for many threads (history_kinds.c).
  */
 #include "analyze/atomicity/atomicity.h"
 
@@ -19,8 +19,8 @@ static uint8_t *compared_of(struct history_kinds *kinds, bool pair, uint32_t cor
 }
 
 /*
- * True if accesses with core `x` are held back for `y` at one place, whatever their acquisition
- * histories: right before the access, or at the outermost lock.
+ * True if all threads with lockset `x`, whatever its acquisition histories, are stopped at one site
+ * for lockset `y`: right before the access, or at the outermost lock. `x` and `y` are cores.
  */
 static bool same_section_for_all(const struct atomicity *a, uint32_t x, uint32_t y)
 {

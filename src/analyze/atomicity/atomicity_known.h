@@ -1,7 +1,7 @@
 /*
- * The fast path of the atomicity analysis, for accesses to one granule. Most add nothing to the
- * cell, or the cell is full. Nothing is changed before that is certain, and nothing is computed
- * that only the slow path (access_granule()) needs. Rare cases are left to the slow path.
+ * The fast path of the atomicity analysis, for accesses to one granule that add nothing to their
+ * cell, as most do, or whose cell is full. It changes nothing before that is certain, and computes
+ * nothing that only the slow path (access_granule()) needs. Rare cases are left to the slow path.
  */
 #ifndef ANALYZE_ATOMICITY_ATOMICITY_KNOWN_H
 #define ANALYZE_ATOMICITY_ATOMICITY_KNOWN_H
@@ -20,7 +20,7 @@ struct known_access {
 	struct history_share *share;	/* NULL: no other thread accessed the granule */
 	uint32_t block, lockset;
 	bool own_read;		/* as in struct history_signature */
-	bool inside_done; /* no accesses of other threads have to be compared inside its pairs */
+	bool inside_done; /* no access of another thread inside its pairs has to be compared */
 };
 
 /* contexts_same_block() without the context of the present access. */
@@ -34,10 +34,7 @@ static inline bool known_same_block(const struct known_access *k, const struct a
 	       contexts_function_active(p, k->view);
 }
 
-/*
- * True if the cell has the pair of `p` and the access, both of the same epoch. They are in one
- * block.
- */
+/* True if the cell has the pair of `p` and the access, in one epoch. Both must be in one block. */
 static inline bool known_pair(const struct atomicity *a, const struct known_access *k,
 			      const struct access_context *p, bool spans_reads)
 {

@@ -1,16 +1,16 @@
 /*
- * Compares what is new at a location, a pair or an access, with all that other threads did there.
- * Most of it is inlined into atomicity.c.
+ * Compares a pair or an access that is new at a location with all accesses, or pairs, of other
+ * threads there. For atomicity.c, into which most of it is inlined.
  */
 #ifndef ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
 #define ANALYZE_ATOMICITY_ATOMICITY_MATCH_H
 
 #include "analyze/atomicity/atomicity_count_memo.h"
 
-/* Caches one result of contexts_order_fixed(). All zero: none. */
+/* The last result of contexts_order_fixed(), by epochs. All zero: none. */
 struct order_memo {
 	uint32_t p, r, i;
-	bool is;
+	bool fixed;
 };
 
 static inline bool is_order_fixed(const struct atomicity *a, struct order_memo *f, uint32_t p,
@@ -18,23 +18,23 @@ static inline bool is_order_fixed(const struct atomicity *a, struct order_memo *
 {
 	if (f->p != p || f->r != r || f->i != i)
 		*f = (struct order_memo){ p, r, i, contexts_order_fixed(a->contexts, p, r, r, i) };
-	return f->is;
+	return f->fixed;
 }
 
 /*
  * Returns the verdict on the pair and the access `signature`, if locks and strong happens-before
- * allow the triple. Else counts why not, and returns NULL. `before`: strong happens-before is known
- * to forbid it.
+ * allow the triple. Else counts why not, and returns NULL. `ordered`: strong happens-before is
+ * known to order the pair and the access, so that it forbids the triple.
  */
 static inline struct triple_verdict *compare(struct atomicity *a, const struct local_pair *l,
-					     uint32_t signature, uint32_t epoch, bool before,
+					     uint32_t signature, uint32_t epoch, bool ordered,
 					     struct order_memo *order_memo)
 {
 	struct triple_verdict *v = atomicity_verdict(a, l->pair->shape, signature);
 
 	if (v->pattern == PATTERN_NONE)
 		return NULL;
-	if (before || is_order_fixed(a, order_memo, l->p, epoch, l->i))
+	if (ordered || is_order_fixed(a, order_memo, l->p, epoch, l->i))
 		a->pruned[PRUNE_HB]++;
 	else if (v->why != PRUNE_REASONS)
 		a->pruned[v->why]++;
@@ -44,8 +44,8 @@ static inline struct triple_verdict *compare(struct atomicity *a, const struct l
 }
 
 /*
- * Counts the triple if that is all that remains to be done, and tries to set *count_memo for those
- * that follow. Else returns false. `maybe_seen`: the trace may show `r` inside the pair.
+ * Counts the triple if it needs nothing else, and tries to set *count_memo for those that follow.
+ * Else returns false. `maybe_seen`: the trace may show the access inside the pair.
  */
 static inline bool only_counts(struct atomicity *a, const struct local_pair *l, uint32_t signature,
 			       bool maybe_seen, struct triple_verdict *v,
@@ -62,11 +62,11 @@ static inline bool only_counts(struct atomicity *a, const struct local_pair *l, 
 
 /* Compares the pair with the access `r`, and reports or counts the triple. */
 static inline void match(struct atomicity *a, const struct local_pair *l,
-			 const struct access_context *r, bool before, bool maybe_seen,
+			 const struct access_context *r, bool ordered, bool maybe_seen,
 			 struct order_memo *order_memo, struct count_memo *count_memo,
 			 struct findings *out)
 {
-	struct triple_verdict *v = compare(a, l, r->tag, r->epoch, before, order_memo);
+	struct triple_verdict *v = compare(a, l, r->tag, r->epoch, ordered, order_memo);
 
 	if (v && !only_counts(a, l, r->tag, maybe_seen, v, count_memo, out) &&
 	    !(maybe_seen && atomicity_count_early(a, l, r->time, v, out)))
@@ -74,8 +74,8 @@ static inline void match(struct atomicity *a, const struct local_pair *l,
 }
 
 /*
- * Counts a run of representatives of the cell, from number `k` downwards, that are only to be
- * counted. Returns their number.
+ * Counts adjacent representatives of the cell, from number `k` downwards, that need nothing else.
+ * Returns their number.
  */
 static inline unsigned count_reps(struct atomicity *a, const struct local_pair *l,
 				  const struct history_cell *c, unsigned k, uint32_t epoch,
@@ -98,7 +98,7 @@ static inline void match_reps(struct atomicity *a, const struct local_pair *l,
 			      const struct history_cell *c, struct count_memo *count_memo,
 			      struct order_memo *order_memo, struct findings *out)
 {
-	bool before = contexts_ordered(a->contexts, c->last.epoch, l->p);
+	bool ordered = contexts_ordered(a->contexts, c->last.epoch, l->p);
 	bool maybe_seen = c->last.time > l->pair->p.time;
 	unsigned count;
 	struct triple_verdict *v;
@@ -108,7 +108,7 @@ static inline void match_reps(struct atomicity *a, const struct local_pair *l,
 	for (unsigned k = c->rep_count; k-- > 0;) {
 		key = history_rep_key(&a->history, c, k);
 		count = 0;
-		if (!before &&
+		if (!ordered &&
 		    (count_memo->reported ||
 		     count_memo_find(a, count_memo, l->pair->shape, (uint32_t)key)) &&
 		    (count_memo->always || !maybe_seen))
@@ -118,7 +118,7 @@ static inline void match_reps(struct atomicity *a, const struct local_pair *l,
 			k -= count - 1;
 			continue;
 		}
-		v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), before, order_memo);
+		v = compare(a, l, (uint32_t)key, (uint32_t)(key >> 32), ordered, order_memo);
 		if (!v || only_counts(a, l, (uint32_t)key, maybe_seen, v, count_memo, out) ||
 		    (maybe_seen &&
 		     atomicity_count_early(a, l, history_rep_time(&a->history, c, k), v, out)))
@@ -128,9 +128,7 @@ static inline void match_reps(struct atomicity *a, const struct local_pair *l,
 	}
 }
 
-/*
- * True if the comparison with the granule's kinds yields nothing new. False if there are no kinds.
- */
+/* True if comparing with the granule's kinds yields nothing new. False if there are no kinds. */
 static inline bool nothing_new_by_kind(struct atomicity *a, const struct history_cell *c,
 				       uint32_t shape, uint32_t signature, bool maybe_seen,
 				       struct findings *out)
@@ -155,7 +153,7 @@ static inline void find_others(struct atomicity *a, const struct history_cell *c
 	o->known = true;
 }
 
-/* Compares a new pair with all that other threads did to the location. */
+/* Compares a new pair with all accesses of other threads to the location. */
 static void match_pair(struct atomicity *a, const struct local_pair *l, bool undisturbed,
 		       struct other_cells *o, struct findings *out)
 {
@@ -176,8 +174,8 @@ static void match_pair(struct atomicity *a, const struct local_pair *l, bool und
 }
 
 /*
- * Counts a run of pairs of the cell, from number `k` downwards, that are only to be counted.
- * Returns their number.
+ * Counts adjacent pairs of the cell, from number `k` downwards, that need nothing else. Returns
+ * their number.
  */
 static inline unsigned count_pairs(struct atomicity *a, const struct history_cell *c, unsigned k,
 				   uint32_t epoch, const struct access_context *now, uint8_t bytes,
@@ -201,15 +199,15 @@ static inline void match_pairs(struct atomicity *a, const struct history_cell *o
 			       struct count_memo *count_memo, struct order_memo *order_memo,
 			       struct findings *out)
 {
-	bool before = contexts_ordered(a->contexts, o->last.epoch, now->epoch);
+	bool ordered = contexts_ordered(a->contexts, o->last.epoch, now->epoch);
 	struct local_pair l = { .cell = o };
-	struct history_pair room;
+	struct history_pair unpacked;
 	unsigned count;
 
 	for (unsigned k = o->pair_count; k-- > 0;) {
 		history_pair_epochs(&a->history, o, k, &l.p, &l.i);
 		count = 0;
-		if (!before && l.p == l.i && !o->single_pair &&
+		if (!ordered && l.p == l.i && !o->single_pair &&
 		    (count_memo->reported ||
 		     count_memo_find(a, count_memo, history_pair_shape(&a->history, o, k),
 				     now->tag)))
@@ -218,9 +216,9 @@ static inline void match_pairs(struct atomicity *a, const struct history_cell *o
 			k -= count - 1;
 			continue;
 		}
-		l.pair = history_pair(&a->history, o, k, &room);
+		l.pair = history_pair(&a->history, o, k, &unpacked);
 		if (l.pair->bytes & bytes)
-			match(a, &l, now, before, false, order_memo, count_memo, out);
+			match(a, &l, now, ordered, false, order_memo, count_memo, out);
 	}
 }
 

@@ -83,8 +83,8 @@ static uint64_t make_accesses(const struct atomicity *a, uint32_t shape, uint32_
 }
 
 /*
- * Most triples belong to a candidate that is reported already. So this has to be cheap, and needs
- * no access contexts.
+ * Needs no access contexts, to be cheap: most triples belong to a candidate that is reported
+ * already.
  */
 void atomicity_find_reported(struct atomicity *a, uint32_t shape, uint32_t signature,
 			     struct triple_verdict *v)
@@ -94,26 +94,28 @@ void atomicity_find_reported(struct atomicity *a, uint32_t shape, uint32_t signa
 	const struct history_signature *p = &signatures[a->history.shapes[shape].p];
 	const struct history_signature *i = &signatures[a->history.shapes[shape].i];
 	const struct locks_ends *ends = locks_ends(a->locks);
-	struct dedupe_memo *l;
+	struct dedupe_memo *memo;
 	struct dedupe_access accesses[3];
-	uint64_t entry[3], hash;
+	uint64_t stop_pc[3], hash;
 
-	entry[0] = locks_entry(a->locks, ends, p->lockset, r->lockset, p->pc);
-	entry[1] = locks_entry(a->locks, ends, r->lockset, p->lockset, r->pc);
-	entry[2] = i->lockset == p->lockset && entry[0] != p->pc ? entry[0] :
-		   locks_entry(a->locks, ends, i->lockset, r->lockset, i->pc);
-	hash = (entry[0] ^ p->pc * 3) + (entry[1] ^ r->pc * 5) * 7 + (entry[2] ^ i->pc * 9) * 11;
-	l = &a->dedupe_memo[hash_spread(hash) >> 40 & (DEDUPE_MEMO - 1)];
-	if (!l->reported || l->entry[0] != entry[0] || l->entry[1] != entry[1] ||
-	    l->entry[2] != entry[2] || l->pc[0] != p->pc || l->pc[1] != r->pc ||
-	    l->pc[2] != i->pc) {
-		*l = (struct dedupe_memo){ .entry = { entry[0], entry[1], entry[2] },
-					   .pc = { p->pc, r->pc, i->pc } };
-		l->reported = dedupe_find(&a->dedupe, make_accesses(a, shape, signature, accesses));
-		l->same_sites = dedupe_same_sites(&a->dedupe, l->reported, accesses, 3);
+	stop_pc[0] = locks_entry(a->locks, ends, p->lockset, r->lockset, p->pc);
+	stop_pc[1] = locks_entry(a->locks, ends, r->lockset, p->lockset, r->pc);
+	stop_pc[2] = i->lockset == p->lockset && stop_pc[0] != p->pc ? stop_pc[0] :
+		     locks_entry(a->locks, ends, i->lockset, r->lockset, i->pc);
+	hash = (stop_pc[0] ^ p->pc * 3) + (stop_pc[1] ^ r->pc * 5) * 7 +
+	       (stop_pc[2] ^ i->pc * 9) * 11;
+	memo = &a->dedupe_memo[hash_spread(hash) >> 40 & (DEDUPE_MEMO - 1)];
+	if (!memo->reported || memo->stop_pc[0] != stop_pc[0] || memo->stop_pc[1] != stop_pc[1] ||
+	    memo->stop_pc[2] != stop_pc[2] || memo->pc[0] != p->pc || memo->pc[1] != r->pc ||
+	    memo->pc[2] != i->pc) {
+		*memo = (struct dedupe_memo){ .stop_pc = { stop_pc[0], stop_pc[1], stop_pc[2] },
+					      .pc = { p->pc, r->pc, i->pc } };
+		memo->reported =
+			dedupe_find(&a->dedupe, make_accesses(a, shape, signature, accesses));
+		memo->same_sites = dedupe_same_sites(&a->dedupe, memo->reported, accesses, 3);
 	}
-	v->reported = l->reported;
-	v->same_sites = l->same_sites;
+	v->reported = memo->reported;
+	v->same_sites = memo->same_sites;
 }
 
 void atomicity_report(struct atomicity *a, const struct local_pair *l,

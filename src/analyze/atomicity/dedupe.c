@@ -128,7 +128,8 @@ static bool equal_sites(const struct candidate *a, const struct candidate *b)
 }
 
 /*
- * Takes over an instance that needs less reordering: one that the trace shows, or the nearer one.
+ * Replaces the reported instance by `c` if that needs less reordering: if only `c` is seen in the
+ * trace, or if its events are nearer in time.
  */
 static void take_nearer(struct dedupe_entry *e, const struct dedupe_access *accesses,
 			unsigned count, const struct candidate *c, struct candidate *known)

@@ -1,8 +1,8 @@
 /*
- * Deduplication: one candidate for each schedule. If an access is in a critical section that the
- * other thread needs, too, the section is moved as a whole. So candidates with the same sections
- * ask for the same schedule, whatever they access there. Only the first is reported; the others are
- * counted.
+ * Deduplication: one candidate for each schedule. If an access is in a critical section whose lock
+ * the other thread needs, too, a run can only move the section as a whole. So candidates with the
+ * same sections ask for the same schedule, whatever they access there. Only the first one is
+ * reported; the others are counted.
  */
 #ifndef ANALYZE_ATOMICITY_DEDUPE_H
 #define ANALYZE_ATOMICITY_DEDUPE_H
@@ -48,9 +48,9 @@ static inline uint64_t dedupe_key(struct locks *locks, const struct dedupe_acces
 uint32_t dedupe_find(const struct dedupe *d, uint64_t key);
 
 /*
- * True if the instance adds nothing to the candidate with this number; it is counted, as PRUNE_SAME
- * if its sites differ. False if it is the first instance that the trace itself shows (`seen`), if
- * it is nearer in time, or if the number is 0.
+ * If the instance adds nothing to the candidate with this number: counts it, also as PRUNE_SAME if
+ * its sites differ, and returns true. False if it is the first instance that the trace itself shows
+ * (`seen`), if its events are nearer in time, or if the number is 0.
  */
 bool dedupe_count_repeat(struct dedupe *d, uint32_t number, const struct dedupe_access *accesses,
 			 unsigned count, bool seen, struct findings *out);
@@ -60,8 +60,8 @@ void dedupe_add_count(struct dedupe *d, uint32_t number, bool same_sites, uint64
 		      struct findings *out);
 
 /*
- * dedupe_count_repeat() without access contexts: true if it needs none to know that the instance is
- * only to be counted. `same_sites`: dedupe_same_sites().
+ * dedupe_count_repeat() without access contexts: false also if the times of the events would
+ * decide. `same_sites`: dedupe_same_sites().
  */
 bool dedupe_count_early(struct dedupe *d, uint32_t number, bool same_sites, bool seen,
 			struct findings *out);
@@ -81,8 +81,8 @@ bool dedupe_same_sites(const struct dedupe *d, uint32_t number,
 		       const struct dedupe_access *accesses, unsigned count);
 
 /*
- * dedupe_count_early() for an instance of which it is not known whether the trace shows it: true if
- * that makes no difference.
+ * dedupe_count_early() for an instance that the trace may or may not show: true if that makes no
+ * difference.
  */
 bool dedupe_count_always(struct dedupe *d, uint32_t number, bool same_sites, struct findings *out);
 
@@ -92,7 +92,7 @@ bool dedupe_is_saturated(const struct dedupe *d, uint32_t number, bool maybe_see
 
 /*
  * Reports the candidate `c`, whose first events are the accesses. If one with the same key and
- * sites is known, takes over the instance that is nearer in time.
+ * sites was reported, replaces its instance if the new one is seen or nearer in time.
  */
 void dedupe_add(struct dedupe *d, uint64_t key, const struct dedupe_access *accesses,
 		unsigned count, const struct candidate *c, struct findings *out);

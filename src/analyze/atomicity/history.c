@@ -51,7 +51,7 @@ static void set_units(struct history *h, size_t room)
 	h->unit_threshold = room - SPARE_UNITS;
 }
 
-static void begin(struct history *h)
+static void reset(struct history *h)
 {
 	h->block_count = 1;
 	h->share_count = 1;
@@ -88,7 +88,7 @@ void history_init(struct history *h, struct contexts *contexts)
 	h->pair_nesting = xgrow(NULL, 0, &h->pair_nesting_capacity, sizeof(*h->pair_nesting));
 	h->pair_nesting[0] = (struct history_pair_nesting){ 0 };
 	h->shapes[h->shape_count++] = (struct history_shape){ 0 };
-	begin(h);
+	reset(h);
 	contexts_set_marker(contexts, mark, h);
 }
 
@@ -149,7 +149,7 @@ static void forget_all(struct history *h)
 	memset(h->slots, 0, h->slot_count * sizeof(*h->slots));
 	map_free(&h->regions);
 	h->region = 0;
-	begin(h);
+	reset(h);
 }
 
 /* Adds a block for a thread of the line. `leader` 0: it is the line's first block. */

@@ -52,19 +52,19 @@
 #include "base/mem.h"
 
 #define GRANULE_BYTES 8u
-#define HISTORY_REPS 24u
-#define HISTORY_PAIRS 32u
-#define HISTORY_EPOCHS 4u
+#define HISTORY_REPS 24u		/* representatives of a cell */
+#define HISTORY_PAIRS 32u		/* local pairs of a cell */
+#define HISTORY_EPOCHS 4u		/* epochs of one signature or shape in a cell */
 #define HISTORY_LINE 4u			/* granules */
 #define HISTORY_CELLS (1u << 24)	/* of 64 bytes: 1 GiB */
 #define HISTORY_BLOCKS (HISTORY_CELLS / HISTORY_LINE)
 #define HISTORY_UNITS (1u << 24)	/* of HISTORY_UNIT bytes: 1 GiB */
-#define HISTORY_UNIT 64u
+#define HISTORY_UNIT 64u		/* bytes: a cache line */
 #define HISTORY_EXTENTS (1u << 22)	/* with their hash table 192 MiB */
 
 /*
- * An access signature: what tells accesses apart, except position, time and address. Signatures are
- * interned: the history refers to them by number.
+ * An access signature: what distinguishes accesses, except position, time and address. Signatures
+ * are interned: the history refers to them by number.
  */
 struct history_signature {
 	uint64_t pc;
@@ -76,9 +76,9 @@ struct history_signature {
 	uint32_t next;		/* prediction: the signature that followed the last time */
 	uint32_t shape; /* number of the last pair shape with this signature as i; 0: none */
 	/*
-	 * Class of signatures with the same site, kind of access, inner lock and place where that
-	 * lock was acquired, if exactly two locks are held and the inner one not for reading; else
-	 * 0. The number is that of the first such signature.
+	 * Class of signatures with the same site, kind of access, inner lock and acquisition site
+	 * of that lock, if exactly two locks are held and the inner one not for reading; else 0.
+	 * The number is that of the first such signature.
 	 */
 	uint32_t inner_class;
 };
@@ -90,8 +90,8 @@ struct history_number_table {
 };
 
 /*
- * A pair shape: what tells local pairs apart, except positions, times and addresses. Interned as
- * signatures are.
+ * A pair shape: what distinguishes local pairs, except positions, times and addresses. Shapes are
+ * interned, too.
  */
 struct history_shape {
 	uint32_t p, i;		/* numbers of signatures */
@@ -105,14 +105,14 @@ struct history_shape {
 };
 
 /*
- * Per signature: the nesting of its locks, for atomicity_count_memo.h. Kept apart from the
- * signatures because whole lists are scanned: four of these are a cache line.
+ * Per signature: the nesting of its locks, for atomicity_count_memo.h. An array of its own, because
+ * whole lists are scanned: four of these are a cache line.
  */
 struct history_nesting {
 	uint64_t taken;		/* struct locks_ends.taken of the lockset */
 	/* struct history_signature.inner_class; 0 also if own_read: then the rest is unused */
 	uint32_t inner_class;
-	uint32_t outer;		/* number of the outer lock's bit in such masks */
+	uint32_t outer;		/* number of the outer lock's bit in masks like `taken` */
 };
 
 /* Per shape: struct history_nesting of its two signatures together. */
@@ -129,14 +129,14 @@ struct history_packed {
 	uint32_t sync_state, stack;
 };
 
-/* The bytes and stack of a packed access that its cell and the packed form have no room for. */
+/* Address, size and stack of a packed access that do not fit into the packed form. */
 struct history_extent {
 	uint64_t addr;
 	uint32_t size, stack;
 };
 
 struct history_pair {
-	struct history_packed p, i;	/* one instance */
+	struct history_packed p, i;	/* an instance of the pair, not always the latest */
 	uint32_t shape;
 	uint8_t bytes;		/* shape.bytes */
 };
@@ -176,7 +176,10 @@ struct history_cell {
 	uint8_t rep_hint;	/* number of the representative found last */
 	uint8_t pair_hint;	/* number of the pair found last */
 	uint8_t pair_count : 6;
-	/* the last access is a read, and the unit holds the write before it; that write is noted */
+	/*
+	 * older_write: the last access is a read, and the first unit of `reps` holds the write
+	 * before it. older_write_noted: that write has a representative.
+	 */
 	uint8_t older_write : 1, older_write_noted : 1;
 	uint8_t last_flags; /* of the last access: enum access, HISTORY_OWN_READ, HISTORY_NOTED */
 };
@@ -290,7 +293,7 @@ struct history {
 	uint32_t last_signature;	/* looked up last */
 	size_t signature_count, signature_capacity, nesting_capacity;
 	struct history_number_table signature_table;
-	/* prediction, by lockset: the signature looked up first when it last became the lockset */
+	/* prediction, by lockset: the signature looked up first after the last change to it */
 	uint32_t *first_of_lockset;
 	size_t first_of_lockset_count;
 	uint32_t last_lockset;	/* lockset of last_signature */
@@ -327,9 +330,9 @@ void history_init(struct history *h, struct contexts *contexts);
 void history_free(struct history *h);
 
 /*
- * Prefetches for an access that comes ANALYSIS_AHEAD events later. Each call starts the slot of its
- * own granule, the cell of the one HISTORY_AHEAD calls before, and the units of the one before
- * that: each stage reads what the stage before has fetched.
+ * Prefetches for an access that comes ANALYSIS_AHEAD events later. Each call prefetches the hash
+ * slot of its own granule, the cell of the granule HISTORY_AHEAD calls ago, and the units of the
+ * granule 2 * HISTORY_AHEAD calls ago: each stage reads what the stage before has fetched.
  */
 void history_prefetch(struct history *h, uint64_t granule, uint32_t thread);
 
@@ -401,9 +404,9 @@ size_t history_inside(struct history *h, const struct history_cell *recent, uint
 uint32_t history_thread(const struct history *h, const struct history_cell *cell);
 
 /*
- * Makes a representative of `now`, unless the cell has one with its signature and clock. *fresh is
+ * Makes a representative of `now`, unless the cell has one with its signature and epoch. *fresh is
  * true if it was made. Returns false if there is no room. `new_signature` is the result of
- * history_has(). history_set_last() has to follow before the next access.
+ * history_has(). The caller has to call history_set_last() before the next access.
  */
 bool history_note(struct history *h, struct history_cell *c, const struct access_context *now,
 		  bool new_signature, bool *fresh);
@@ -416,8 +419,9 @@ const struct history_pair *history_note_pair(struct history *h, struct history_c
 					     const struct history_probe *probe, bool *fresh);
 
 /*
- * Representative n: as it was last, if the cell still has that, else as it was first. Pair n, which
- * may be unpacked into `room`. Numbers ascend in the order in which they were added.
+ * Representatives and pairs by number `n`, in the order in which they were added. history_rep()
+ * returns the representative's latest access if the cell still has that, else its first access.
+ * history_pair() may unpack the pair into `unpacked`.
  */
 struct access_context history_rep(const struct history *h, const struct history_cell *c,
 				  unsigned n);
@@ -425,7 +429,7 @@ uint64_t history_rep_time(const struct history *h, const struct history_cell *c,
 struct access_context history_rep_first(const struct history *h, const struct history_cell *c,
 					unsigned n);
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
-					unsigned n, struct history_pair *room);
+					unsigned n, struct history_pair *unpacked);
 /* The pairs and their keys (history_probe_key()) of a cell that is not a single_pair. */
 const struct history_pair *history_pairs(const struct history *h, const struct history_cell *c,
 					 const uint64_t **keys);
@@ -461,7 +465,7 @@ uint64_t history_packed_index(const struct history_packed *packed);
 /* Makes the kinds of the cell's granule, which must be shared and have none yet. */
 struct history_kinds *history_kinds_make(struct history *h, const struct history_cell *c);
 
-/* Drops the history of memory that is freed or allocated anew. */
+/* Drops the history of memory that is freed or allocated again. */
 void history_forget(struct history *h, uint64_t addr, uint64_t size);
 
 /*

@@ -382,12 +382,12 @@ struct access_context history_rep(const struct history *h, const struct history_
 }
 
 const struct history_pair *history_pair(const struct history *h, const struct history_cell *c,
-					unsigned n, struct history_pair *room)
+					unsigned n, struct history_pair *unpacked)
 {
 	if (!c->single_pair)
 		return &pairs(h, c)[n];
-	single_pair_unpack(c, room);
-	return room;
+	single_pair_unpack(c, unpacked);
+	return unpacked;
 }
 
 const struct history_pair *history_pairs(const struct history *h, const struct history_cell *c,

@@ -217,8 +217,8 @@ static inline bool history_written(const struct history *h, const struct history
 }
 
 /*
- * Returns the kinds of the cell's granule, which include its own. NULL if few threads share the
- * line, or if there are too many kinds. Valid until something is noted.
+ * Returns the kinds of the cell's granule, which include the cell's own. NULL if few threads share
+ * the line, or if there are too many kinds. Valid until an access or pair is noted.
  */
 static inline struct history_kinds *history_kinds_here(struct history *h,
 						       const struct history_cell *c)
@@ -263,8 +263,8 @@ static inline bool history_has_write_pair(const struct history *h, const struct 
 }
 
 /*
- * Tells the granule that the cell has a new pair. `both` are the enum access bits that both of its
- * accesses have.
+ * Updates the granule's state for a new pair of the cell. `both` are the enum access bits that both
+ * accesses of the pair have.
  */
 static inline void history_pair_noted(struct history *h, const struct history_cell *c,
 				      uint32_t shape, unsigned both)

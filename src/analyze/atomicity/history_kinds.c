@@ -1,12 +1,11 @@
 /*
  * The distinct kinds of accesses and pairs at a granule, of all threads together. Where many
- * threads do the same, one comparison with the kinds answers for all threads whether something new
- * can yield anything. Kinds are cores of signatures and shapes: acquisition histories, of which
- * there may be many, do not count.
+ * threads do the same, one comparison with the kinds shows for all threads whether a new access or
+ * pair can make a candidate. Kinds are cores of signatures and shapes: acquisition histories, of
+ * which there may be many, do not count.
  *
- * A granule gets kinds at the first question after HISTORY_MANY_BLOCKS further blocks came to its
- * line. Most granules have few. If there are more than LARGE_ROOM, the kinds are unknown from then
- * on.
+ * A granule gets kinds at the first look-up after its line has HISTORY_MANY_BLOCKS further blocks.
+ * Most granules have few kinds. With more than LARGE_ROOM, they are HISTORY_UNKNOWN from then on.
  */
 #include "analyze/atomicity/history_inline.h"
 
@@ -109,10 +108,10 @@ void history_kinds_pair(struct history *h, uint32_t *unit, uint32_t shape)
 }
 
 /*
- * Makes the kinds of a granule from all cells. A full cell has dropped some accesses, so then there
- * is no common lock to be relied on.
+ * Makes the kinds of a granule from all its cells. A full cell may have dropped accesses, so then
+ * no common lock is certain.
  */
-static void begin(struct history *h, uint32_t *unit, uint32_t block, unsigned g)
+static void make_from_cells(struct history *h, uint32_t *unit, uint32_t block, unsigned g)
 {
 	bool full = false;
 	uint32_t b = block;
@@ -151,6 +150,6 @@ struct history_kinds *history_kinds_make(struct history *h, const struct history
 	uint32_t block = history_block_of(h, c), g = history_granule_of(h, c);
 	uint32_t *unit = &history_share(h, h->current.share, g)->kinds;
 
-	begin(h, unit, block, g);
+	make_from_cells(h, unit, block, g);
 	return kinds_at(h, *unit)->count[0] == HISTORY_UNKNOWN ? NULL : kinds_at(h, *unit);
 }

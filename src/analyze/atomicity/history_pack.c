@@ -15,7 +15,7 @@
 #define PACKED_FIRST_SHIFT 44
 #define PACKED_BEFORE 128u
 #define SIZE_SHIFT 52		/* 8 bits: size in bytes; 0: address and size are the cell's */
-#define ELSEWHERE (1ull << 63)	/* `stack` is the number of an extent, which has the stack, too */
+#define ELSEWHERE (1ull << 63)	/* address, size and stack are in extent number `stack` */
 
 static uint64_t granule_of(const struct history *h, const struct history_cell *c)
 {

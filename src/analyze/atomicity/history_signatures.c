@@ -142,7 +142,7 @@ static bool same_shape(const struct history_shape *a, const struct history_shape
 	uint64_t x[3], y[3];
 
 	_Static_assert(offsetof(struct history_shape, core) == sizeof(x),
-		       "all that tells them apart");
+		       "all members that distinguish shapes");
 	memcpy(x, a, sizeof(x));
 	memcpy(y, b, sizeof(y));
 	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]));

@@ -1,4 +1,4 @@
-/* Makes single-pair cells; history_expand() (history_cell.c) gives them units. */
+/* Makes single-pair cells. history_expand() (history_cell.c) turns them into cells with units. */
 #include "analyze/atomicity/history_inline.h"
 
 #define NUMBERS (1u << 24) /* exclusive limit of shape numbers and time differences */

@@ -13,9 +13,9 @@ static uint64_t *free_slot(const struct history *h, uint64_t start)
 }
 
 /*
- * Doubles the table in place: moving slots costs less than fresh memory. It begins behind a free
- * slot. Then all slots before the present one are where they belong, so no slot that is still to be
- * moved lies on the way to one that was.
+ * Doubles the table in place: moving slots costs less than fresh memory. Begins behind a free slot,
+ * so that all slots before the present one have moved already: no slot that still has to move lies
+ * on the search path of one that has moved.
  */
 static void more_slots(struct history *h)
 {
@@ -107,7 +107,7 @@ void history_prefetch(struct history *h, uint64_t granule, uint32_t thread)
 		a->block = before->block;
 	} else {
 		/*
-		 * A thread without a block of the line will read that of the line's first thread.
+		 * A thread without a block of the line reads the block of the line's first thread.
 		 */
 		a->block = likely_block(h, a->start);
 		if (a->block) {

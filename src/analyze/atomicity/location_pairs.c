@@ -14,7 +14,7 @@
 
 _Static_assert(sizeof(struct pair_link) == 64 && sizeof(struct pair_sites) == 64 &&
 		       sizeof(struct pair_side) == 64,
-	       "they are looked at one cache line at a time");
+	       "they are read one cache line at a time");
 
 /* Makes room for one more element. Elements are a cache line each, and zero at first. */
 static void *grow_lines(void *array, size_t count, size_t *capacity, size_t size)
@@ -191,7 +191,7 @@ static void table_grow(struct location_pairs *c)
 	pages_free(old, size * sizeof(*old));
 }
 
-/* Compares all that tells pairs apart. Equal sums of the keys mean equal locations. */
+/* Compares all that distinguishes pairs. Equal sums of keys mean equal locations. */
 static bool pair_equal(const struct pair_link *l, const struct pair_attempt *p, const uint32_t *cut,
 		       uint32_t cuts)
 {
@@ -329,7 +329,7 @@ static void sites_note_known(struct pair_sites *s, struct pair_cell *cell, bool 
 							    : cell->sites & ~LOCATION_PAIRS_WALK;
 }
 
-/* Unshared pairs are told apart by 47 bits of their hash only. */
+/* Unshared pairs are distinguished only by 47 bits of their hash. */
 static void note_unshared(struct location_pairs *c, const struct pair_attempt *p, uint64_t hash)
 {
 	struct pair_sites *s = &c->sites[p->cell->sites & ~LOCATION_PAIRS_WALK];

@@ -9,7 +9,7 @@
  * the same ones. The location of an access that spans granules is its first granule.
  *
  * A pair is *unshared* if nothing can conflict with one of its sides (unshared.h): no pair of
- * another thread can break it. It takes a place among the pairs of its sites, but is not kept
+ * another thread can break it. It takes a slot among the pairs of its sites, but is not kept
  * otherwise. Two pairs that break each other have sides that begin in the same granules, since the
  * sides of one pair do not overlap. So the first granule of a side decides whether it is unshared.
  */
@@ -148,7 +148,7 @@ void location_pairs_locate(struct location_pairs *c, struct pair_access *access)
 /* Returns a number for one more site of a thread. Threads do not share numbers. */
 uint32_t location_pairs_new_site(struct location_pairs *c);
 
-/* location_pairs_sites() if the row does not have the first site. */
+/* Slow path of location_pairs_sites(): the row does not have the first site. */
 struct pair_cell *location_pairs_sites_find(struct location_pairs *c, uint32_t thread,
 					    uint32_t first, uint32_t second);
 
@@ -165,7 +165,7 @@ static inline struct pair_cell *location_pairs_sites(struct location_pairs *c, u
 }
 
 /*
- * True if a walking pair of these locations (pair_access.location) is kept. The same for (x, y) and
+ * True if a walking pair of these locations (pair_access.location) is kept. Equal for (x, y) and
  * (y, x), and in all threads.
  */
 static inline bool location_pairs_sampled(uint64_t a, uint64_t b)
@@ -191,13 +191,13 @@ static inline void location_pairs_complete(struct pair_attempt *p, const struct 
 	p->second = second;
 	p->unshared = p->first->unshared || second->unshared;
 	p->locations = p->first->key + second->key;
-	/* If the keys do not tell which location is written, count both as written. */
+	/* If the keys do not show which location is written, both count as written. */
 	p->writes = unsure ? 3 * (x | y) : x << swapped | y << !swapped;
 }
 
 /*
- * Keeps the pair. Returns its number if its locations, locksets or epochs are new, so that it has
- * to be compared with other threads' pairs. Returns 0 if it is known or unshared.
+ * Keeps the pair. Returns its number if it is new: the caller has to compare it with other threads'
+ * pairs. Returns 0 if an equal pair is known, or if the pair is unshared.
  */
 uint32_t location_pairs_note(struct location_pairs *c, const struct pair_attempt *p);
 
@@ -234,7 +234,7 @@ uint32_t location_pairs_next_match(const struct location_pairs *c,
 unsigned location_pairs_overlap(const struct location_pairs *c, uint32_t location_pair,
 				uint32_t other);
 
-/* Makes memory that is freed or allocated anew another location. */
+/* Makes memory that is freed or allocated again another location. */
 void location_pairs_forget(struct location_pairs *c, uint64_t addr, uint64_t size);
 
 #endif

@@ -2,8 +2,8 @@
  * The last RECENT_MAX accesses of a thread: one for each address and direction, and at most
  * RECENT_PER_SITE of a site.
  *
- * Most are of unshared sites (unshared_sites.h). They count as accesses in between, so they take
- * slots. But only what tells them apart is kept, in arrays that SIMD compares at once.
+ * Most are of unshared sites (unshared_sites.h). These count as accesses in between, so they take
+ * slots, but only what distinguishes them is kept. SIMD compares a whole array at once.
  */
 #ifndef ANALYZE_ATOMICITY_RECENT_ACCESSES_H
 #define ANALYZE_ATOMICITY_RECENT_ACCESSES_H
@@ -41,7 +41,7 @@ struct recent_accesses {
 struct recent_accesses *recent_new(void);
 void recent_free(struct recent_accesses *recent);
 
-/* recent_site() if the cache does not have the site. */
+/* Slow path of recent_site(): the cache does not have the site. */
 uint32_t recent_site_find(struct recent_accesses *recent, struct location_pairs *c, uint64_t pc);
 
 static inline uint32_t recent_site(struct recent_accesses *recent, struct location_pairs *c,
@@ -152,21 +152,21 @@ static inline void recent_put_shared(struct recent_accesses *recent)
 static inline unsigned recent_partners(const struct recent_accesses *recent,
 				       const struct access_context *now, const struct view *view)
 {
-	unsigned some = 0, others;
+	unsigned partners = 0, others;
 
 	for (unsigned i = 0; i < RECENT_MAX; i++)
-		some |= (unsigned)((recent->addr[i] >= now->addr + now->size) |
-				   (now->addr >= recent->end[i]))
-			<< i;
-	some &= recent->shared;
-	others = now->block ? some & ~recent_equal(recent->block, now->block) : some;
+		partners |= (unsigned)((recent->addr[i] >= now->addr + now->size) |
+				       (now->addr >= recent->end[i]))
+			    << i;
+	partners &= recent->shared;
+	others = now->block ? partners & ~recent_equal(recent->block, now->block) : partners;
 	for (; others; others &= others - 1) {
 		unsigned i = (unsigned)__builtin_ctz(others);
 
 		if (!contexts_same_block(&recent->accesses[recent->at[i]].side.at, now, view))
-			some &= ~(1u << i);
+			partners &= ~(1u << i);
 	}
-	return some;
+	return partners;
 }
 
 /*

@@ -7,9 +7,10 @@
  *	a(x) before b(x)  and  b(y) before a(y)
  *
  * This is a conflict cycle of two (idioms 4 and 5 of Maple: Yu et al., OOPSLA 2012). If b accesses
- * x first, all of b runs between a(x) and a(y): there, a has to pass a lockset that lets b in. If b
- * accesses y first, both threads are inside their blocks at one time, and their locksets at that
- * time have to be compatible. The accesses themselves may all be protected by locks.
+ * x first, all of b runs between a(x) and a(y): a has to have a lockset in between that allows the
+ * locksets of b. If b accesses y first, both threads are inside their blocks at the same time, and
+ * their locksets at that time have to allow each other. The accesses themselves may all be
+ * protected by locks.
  *
  * An access makes pairs with the thread's RECENT_MAX latest others (recent_accesses.h). The memory
  * for pairs is bounded (location_pairs.h). Sites that only touch unshared memory make none
@@ -95,8 +96,9 @@ static inline struct recent_accesses *recent_of_thread(struct atomicity2 *a, uin
 }
 
 /*
- * PRUNE_REASONS if the locksets of `k` between its accesses let the pair `o` in, else why not.
- * `crossing`: both are between their accesses at one time. Else `o` runs as a whole.
+ * PRUNE_REASONS if the locksets of `k` between its accesses allow the pair `o`, else why not.
+ * `crossing`: both pairs are between their accesses at the same time. Else `o` runs as a whole
+ * between those of `k`.
  */
 static enum prune_reason check_locks(const struct atomicity2 *a, const struct pair_link *k,
 				     const struct pair_link *o, bool crossing)
@@ -183,11 +185,12 @@ static void emit(struct atomicity2 *a, const struct location_pair *k, const stru
 	dedupe_add(&a->dedupe, key, accesses, 4, &c, out);
 }
 
-static struct dedupe_access part(const struct atomicity2 *a, const struct pair_side *s,
-				 const struct pair_side *meets)
+/* `other`: the other thread's access to the same location. */
+static struct dedupe_access make_access(const struct atomicity2 *a, const struct pair_side *s,
+					const struct pair_side *other)
 {
 	return (struct dedupe_access){ s->pc, &s->at, contexts_lockset(a->contexts, &s->at),
-				       contexts_lockset(a->contexts, &meets->at) };
+				       contexts_lockset(a->contexts, &other->at) };
 }
 
 /*
@@ -202,10 +205,10 @@ static void report(struct atomicity2 *a, const struct location_pair *k,
 	struct dedupe_access accesses[4];
 	uint64_t key;
 
-	accesses[0] = part(a, kx, bx);
-	accesses[1 + ox] = part(a, bx, kx);
-	accesses[2 - ox] = part(a, by, ky);
-	accesses[3] = part(a, ky, by);
+	accesses[0] = make_access(a, kx, bx);
+	accesses[1 + ox] = make_access(a, bx, kx);
+	accesses[2 - ox] = make_access(a, by, ky);
+	accesses[3] = make_access(a, ky, by);
 	key = dedupe_key(a->locks, accesses, 4) + ox;
 	if (!dedupe_count_repeat(&a->dedupe, dedupe_find(&a->dedupe, key), accesses, 4,
 				 kx->at.time < bx->at.time && by->at.time < ky->at.time, out))
@@ -263,14 +266,14 @@ static inline void pair_up(struct location_pairs *c, const struct recent_accesse
 /* Prefetches for all attempts at once: with many threads, their pairs are in no cache. */
 static __attribute__((noinline)) void prefetch_all(struct location_pairs *c,
 						   const struct recent_accesses *recent,
-						   unsigned some, const struct pair_access *now,
+						   unsigned partners, const struct pair_access *now,
 						   uint32_t thread)
 {
 	struct pair_attempt pairs[RECENT_MAX];
 	unsigned count = 0;
 
-	for (; some; some &= some - 1) {
-		pair_up(c, recent, (unsigned)__builtin_ctz(some), now, thread, &pairs[count]);
+	for (; partners; partners &= partners - 1) {
+		pair_up(c, recent, (unsigned)__builtin_ctz(partners), now, thread, &pairs[count]);
 		location_pairs_prefetch(c, &pairs[count++]);
 	}
 	for (unsigned i = 0; i < count; i++)
@@ -305,13 +308,13 @@ static inline void pair_with_recent(struct atomicity2 *a, const struct recent_ac
 				    const struct pair_access *now, const struct view *view,
 				    struct findings *out)
 {
-	unsigned some = recent_partners(recent, &now->side.at, view), walks, left;
+	unsigned partners = recent_partners(recent, &now->side.at, view), walks, left;
 	struct location_pairs *c = &a->location_pairs;
 
-	if (!some)
+	if (!partners)
 		return;
-	walks = some & recent_walking(recent, c, now);
-	left = some & ~walks;
+	walks = partners & recent_walking(recent, c, now);
+	left = partners & ~walks;
 	if (left && c->count > PREFETCH_PAIRS)
 		prefetch_all(c, recent, left, now, view->thread);
 	for (; left; left &= left - 1) {

@@ -22,9 +22,9 @@ static inline unsigned access_of(unsigned kind)
 }
 
 /*
- * Whether the order that this atomic makes is accidental, like that of critical sections: threads
- * that step a counter may do so in any order. A step that finds 1 is not: it may drop the last
- * reference, and so comes after all other steps. `found` is the value before the step.
+ * Whether this atomic orders threads by chance only, as critical sections do: threads may add to a
+ * counter in any order. Exception: an update that finds 1 may drop the last reference, and then
+ * comes after all other updates. `found` is the value before the update.
  */
 static inline bool access_by_chance(unsigned kind, uint64_t found)
 {

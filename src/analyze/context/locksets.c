@@ -94,7 +94,7 @@ static bool same_members(const struct locks_member *a, const struct locks_member
 	return true;
 }
 
-/* Makes room for one more than `count`. True: the table is new and empty, to be filled again. */
+/* Makes room for element `count`. True: the table is new and empty, and has to be filled again. */
 static bool table_full(struct locks_table *t, size_t count)
 {
 	if (count * 2 < t->size)

@@ -72,7 +72,7 @@ size_t locks_index(const struct locks *l, uint32_t set, uint64_t lock);
 /* The same locks, modes and sites, without acquisition histories. */
 uint32_t locks_core(struct locks *l, uint32_t set);
 
-/* Whether a common lock keeps two threads from being in `a` and `b` at once: not read in both. */
+/* Whether two threads cannot hold `a` and `b` at once: one set write-holds a common lock. */
 bool locks_exclude(struct locks *l, uint32_t a, uint32_t b);
 
 /* True: no set so far has the lock acquired under another. False may be a hash collision. */
@@ -86,9 +86,9 @@ struct locks_ends {
 	uint64_t outer, inner;		/* the lock acquired first, and last */
 	uint64_t outer_pc, inner_pc;	/* where they were acquired */
 	uint64_t held;			/* locks_bit() of the locks in the set */
-	uint64_t taken;			/* locks_bit() of these and of all in their histories */
+	uint64_t taken;			/* locks_bit() of these locks and all in their histories */
 	uint32_t count;			/* of locks in the set */
-	uint32_t without_outer, without_inner;	/* memo of locks_release(): the sets after it */
+	uint32_t without_outer, without_inner;	/* memo: the sets after locks_release() of it */
 	bool outer_shared, inner_shared;
 	bool again;			/* the outer lock was acquired again since */
 };
@@ -107,7 +107,7 @@ static inline uint64_t locks_bit(uint64_t lock)
 /* Array by number of the set; valid until the next set is made. */
 const struct locks_ends *locks_ends(const struct locks *l);
 
-/* locks_index(), without a search if the lock is the outermost or innermost of the set. */
+/* locks_index(), fast if the lock is the outermost or innermost of the set. */
 static inline size_t locks_place(const struct locks *l, uint32_t set, uint64_t lock)
 {
 	const struct locks_ends *e = &locks_ends(l)[set];
@@ -131,23 +131,26 @@ static inline bool locks_exclude_at_once(const struct locks_ends *a, const struc
  */
 bool locks_compatible(struct locks *l, uint32_t a, uint32_t b);
 
-/* Whether a thread on its way to `set` acquires the lock in a mode that excludes mode `shared`. */
+/*
+ * Whether a thread that comes to `set` acquires the lock on the way, in a mode that excludes mode
+ * `shared`.
+ */
 bool locks_takes(const struct locks *l, uint32_t set, uint64_t lock, bool shared);
 
 /*
- * The index in `a` of the outermost lock that a thread on its way to `b` acquires, in a mode that
- * excludes the holder's. LOCKS_ABSENT: none of the LOCKS_OUTER outermost locks of `a`.
+ * The index in `a` of its outermost lock that another thread acquires on the way to `b`, in a mode
+ * that excludes this thread's. LOCKS_ABSENT: none of the LOCKS_OUTER outermost locks of `a` is one.
  */
 #define LOCKS_OUTER 4u
 size_t locks_needed(struct locks *l, uint32_t a, uint32_t b);
 
-/* Part of locks_entry(): also where the summaries do not decide. */
+/* locks_entry() for the cases that the summaries do not decide. */
 uint64_t locks_entry_between(struct locks *l, uint32_t a, uint32_t b, uint64_t pc);
 
 /*
  * Where to stop a thread at `pc` with set `a`, so that another thread can come to set `b` first:
- * at the acquisition of the lock locks_needed(a, b), or at `pc` if there is none. `ends` is
- * locks_ends(). Fast if the sets have no lock in common or one at the same end, as most have.
+ * at the acquisition of lock number locks_needed(a, b) of `a`, or at `pc` if there is none. `ends`
+ * is locks_ends(). Fast if the sets have no lock in common, or one at the same end.
  */
 static inline uint64_t locks_entry(struct locks *l, const struct locks_ends *ends, uint32_t a,
 				   uint32_t b, uint64_t pc)

@@ -64,7 +64,7 @@ static int8_t find_conflict(const struct locks *l, uint32_t a, uint32_t b)
 	return -1;
 }
 
-/* The entry of the cache for this pair, filled but for `conflict`. */
+/* The entry of the cache for this pair. If it is new, `conflict` is LOCKS_UNKNOWN. */
 static struct locks_pair *compared(struct locks *l, uint32_t a, uint32_t b)
 {
 	struct locks_pair *p;
@@ -97,7 +97,7 @@ bool locks_never_nested(const struct locks *l, uint64_t lock)
 	return !(l->nested[bit / 64] >> bit % 64 & 1);
 }
 
-/* Whether the outermost lock of one set and the innermost of the other say that they exclude. */
+/* Whether the outermost lock of one set is the innermost of the other, and excludes it. */
 static bool exclude_crosswise(const struct locks_ends *a, const struct locks_ends *b)
 {
 	return (a->outer == b->inner && !(a->outer_shared && b->inner_shared)) ||

@@ -8,7 +8,7 @@
 #include "analyze/context/access.h"
 #include "base/mem.h"
 
-#define SECTIONS_AHEAD 64u	/* later sections among which an outer one is searched */
+#define SECTIONS_AHEAD 64u	/* ended sections that a search for an outer one looks at */
 
 struct thread {
 	struct section *held;	/* that the thread is in, outermost first */
@@ -63,7 +63,7 @@ static enum section_change begin(struct thread *t, uint64_t lock, bool shared, b
 	return SECTION_BEGUN;
 }
 
-/* Adds a section to those left. */
+/* Adds a section to thread.left. */
 static void keep(struct thread *t, const struct section *done)
 {
 	if (t->ended < SECTIONS_KEPT)
@@ -71,6 +71,7 @@ static void keep(struct thread *t, const struct section *done)
 	t->left[t->ended++ % SECTIONS_KEPT] = *done;
 }
 
+/* `wholly`: however often the lock was acquired. */
 static enum section_change end(struct thread *t, uint64_t lock, bool wholly,
 			       const struct event *ev, const struct view *view)
 {
@@ -228,9 +229,9 @@ static bool passes(const struct sections *s, const struct locks *locks,
 	return !(held.shared && mine->shared);
 }
 
-const struct section *sections_entry(const struct sections *s, const struct locks *locks,
-				     const struct candidate_event *stopped,
-				     const struct candidate_event *other)
+const struct section *sections_to_stop_before(const struct sections *s, const struct locks *locks,
+					      const struct candidate_event *stopped,
+					      const struct candidate_event *other)
 {
 	const struct section *outer = NULL;
 

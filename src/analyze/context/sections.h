@@ -46,7 +46,7 @@ struct sections;
 struct sections *sections_new(void);
 void sections_free(struct sections *s);
 
-/* Takes in an event. Waiting on a condition releases its mutex, waking acquires it. */
+/* Follows an acquisition or release. A wait on a condition releases its mutex, waking takes it. */
 enum section_change sections_event(struct sections *s, const struct event *ev,
 				   const struct view *view);
 
@@ -65,13 +65,13 @@ const struct section *sections_left(const struct sections *s, uint32_t thread, u
 				    size_t back);
 
 /*
- * Where to stop a thread that is to reach the event `stopped` only after another thread performed
- * `other`: before the outermost section around `stopped` whose lock the other thread holds or held.
- * NULL: right before `stopped`.
+ * The section before which to stop a thread that is to reach event `stopped` only after another
+ * thread performed `other`: the outermost section around `stopped` whose lock the other thread
+ * holds at `other`, or held before. NULL: stop it right before `stopped`.
  */
-const struct section *sections_entry(const struct sections *s, const struct locks *locks,
-				     const struct candidate_event *stopped,
-				     const struct candidate_event *other);
+const struct section *sections_to_stop_before(const struct sections *s, const struct locks *locks,
+					      const struct candidate_event *stopped,
+					      const struct candidate_event *other);
 
 /* Notes an access in all sections that its thread is in. */
 void sections_access(struct sections *s, const struct event *ev);

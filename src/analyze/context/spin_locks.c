@@ -10,7 +10,7 @@
 
 #define FILTER_BITS 16u
 
-/* What an atomic does to a location that is taken for a lock. */
+/* What an atomic does to a location that may be a lock. */
 enum op {
 	OP_NEUTRAL,	/* leaves it as it is, or initialises it */
 	OP_ACQUIRE,
@@ -25,7 +25,7 @@ struct location {
 	uint32_t first_thread;	/* the one that acquired it first */
 	bool two_threads;	/* another one acquired it, too */
 	bool released;		/* at least once */
-	bool no_lock;		/* an event contradicts it */
+	bool no_lock;		/* an event shows that it is no lock */
 };
 
 struct search {
@@ -63,8 +63,8 @@ static bool can_acquire(const struct event *ev)
 }
 
 /*
- * The operation of the thread that holds the lock. Of an update the trace does not tell the new
- * value; the next acquisition has to find 0.
+ * The operation of the thread that holds the lock. The trace does not have the new value of an
+ * update; if it was not 0, the next acquisition shows that.
  */
 static enum op op_of_holder(const struct event *ev)
 {
@@ -110,7 +110,7 @@ static bool in_filter(struct search *f, uint64_t addr, bool add)
 	return (f->filter[hash >> 6] & bit) != 0;
 }
 
-/* The location of the event, added if this acquires it; NULL: not taken for a lock. */
+/* The location of the event, added if the event acquires it; NULL: no lock so far. */
 static struct location *location_of(struct search *f, const struct event *ev)
 {
 	uint64_t *number;

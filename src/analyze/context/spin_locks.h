@@ -2,11 +2,11 @@
  * Finds spin locks that a program makes of an atomic: acquired by an exchange or compare-and-swap
  * that finds 0, released by the thread that acquired it, with a store of 0 or another update.
  *
- * Only the whole trace tells. A location is a lock if no thread ever acquired it while it was held
- * or changed it in another way, if all these operations acquire and release, and if two threads
- * acquired it. Analyses see its atomics as operations of a spin lock, because the order that they
- * made is that of critical sections, which may be reversed in another run. Atomics that do not fit
- * (ticket locks, queue locks, relaxed orders with fences) keep the order that atomics make.
+ * A location is a lock if, in the whole trace, no thread acquired it while it was held or changed
+ * it in another way, if its operations have acquire and release order, and if two threads acquired
+ * it. Analyses get its atomics as operations of a spin lock: their order is that of critical
+ * sections, which may be reversed in another run. Atomics that do not fit (ticket locks, queue
+ * locks, relaxed orders with fences) keep the order that atomics make.
  */
 #ifndef ANALYZE_CONTEXT_SPIN_LOCKS_H
 #define ANALYZE_CONTEXT_SPIN_LOCKS_H
@@ -21,10 +21,7 @@ struct spin_locks {
 	struct map locks;	/* address to the id of the thread that holds it, 0: free */
 };
 
-/*
- * `path` must stay valid. The trace is read through only when the first event comes that could
- * acquire a lock.
- */
+/* `path` must stay valid. At the first event that could acquire a lock, the trace is scanned. */
 void spin_locks_init(struct spin_locks *s, const char *path);
 void spin_locks_free(struct spin_locks *s);
 

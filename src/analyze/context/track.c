@@ -131,7 +131,7 @@ static void benign_add(struct track *t, uint64_t addr, uint64_t size)
 	t->benign[i] = (struct benign){ addr, addr + size };
 }
 
-/* Whether a range contains the access. Of nested ranges, the one that begins last decides. */
+/* Whether the last benign range that begins at or before the access contains it. */
 static bool benign_covers(const struct track *t, const struct event *ev)
 {
 	size_t low = 0, high = t->benign_count;
@@ -180,8 +180,8 @@ void track_retire(struct track_thread *gone)
 }
 
 /*
- * The trace has an event of a thread after its end, as no run has. Its clocks begin again with its
- * own components; what it knew of other threads is lost.
+ * A joined thread has a further event: the trace is wrong. The thread's clocks begin again with its
+ * own components; those of other threads are lost.
  */
 static void revive(struct track_thread *self)
 {
@@ -323,7 +323,7 @@ static void view_fill(struct track *t, struct track_thread *self)
 	v->ignore = ignored(self);
 }
 
-/* Whether the event changes nothing but the locks held, and what follows from them. */
+/* Whether the event changes only the locks held, and the order that they make. */
 static bool only_locks(const struct event *ev)
 {
 	return ev->kind == TRACE_MUTEX_LOCK || ev->kind == TRACE_MUTEX_UNLOCK;
@@ -362,7 +362,7 @@ static void view_calls(struct track *t, struct track_thread *self)
 	view_fill_calls(v, self);
 }
 
-void track_pass(struct track *t, uint32_t thread, uint64_t count)
+void track_skip(struct track *t, uint32_t thread, uint64_t count)
 {
 	track_thread(t, thread)->index += count;
 }

@@ -22,7 +22,7 @@
 
 enum clock_level { CLOCK_STRONG, CLOCK_ORDER, CLOCK_FULL, CLOCKS };
 
-/* One clock for each level. An object only uses those from the level at which it orders up. */
+/* One clock per level. Locks use only CLOCK_FULL, atomics CLOCK_ORDER and up, barriers all. */
 struct clocks {
 	struct vclock at[CLOCKS];
 };
@@ -55,15 +55,15 @@ struct track_thread {
 	bool retired;		/* it ended and was joined: its clocks are freed, see `own` */
 	uint64_t own[CLOCKS];	/* of a retired thread: its own components of its clocks */
 	struct clocks clocks;
-	struct clocks fenced;	/* at its last release fence: its relaxed stores publish it */
-	struct clocks loaded;	/* of its relaxed loads: its next acquire fence joins it */
+	struct clocks fenced;	/* at the last release fence; relaxed stores publish them */
+	struct clocks loaded;	/* read by relaxed loads; the next acquire fence joins them */
 	uint64_t index;		/* of its next event */
 	uint32_t lockset;
 	struct view_acquired *acquired;	/* as in struct view */
 	size_t acquired_capacity;
 	uint32_t ignoring[3];	/* nesting depth of each bit of IGNORE_BEGIN */
 
-	/* Its last release, to be undone by an event that says that it failed. */
+	/* Its last release; undone by a further event of that release that says it failed. */
 	uint64_t released;	/* the lock; 0: none */
 	struct view_acquired released_at;	/* where it had been acquired */
 	uint32_t released_from;	/* the lockset before the release */
@@ -93,9 +93,9 @@ struct track {
 	struct benign *benign;		/* by address */
 	size_t benign_count, benign_capacity;
 	uint32_t next_block;		/* number of the last block */
-	bool no_full;			/* no analysis asks for the order that locks make */
+	bool no_full;			/* no analysis needs view.full: locks order nothing */
 	struct track_thread *self;	/* the thread of `view` */
-	struct view view;		/* thread 0: of no thread */
+	struct view view;		/* view.thread 0: to be filled anew */
 };
 
 void track_init(struct track *t, const struct analysis_context *ctx);
@@ -130,8 +130,8 @@ static inline void track_done(struct track *t, const struct event *ev)
 		track_after(t, ev);
 }
 
-/* Accounts for `count` plain accesses that come before the next event of a thread. */
-void track_pass(struct track *t, uint32_t thread, uint64_t count);
+/* Counts `count` plain accesses of a thread that the caller skips. */
+void track_skip(struct track *t, uint32_t thread, uint64_t count);
 
 /* The rest is for track.c, track_locks.c, track_order.c and ordered.c. */
 
@@ -141,7 +141,7 @@ struct track_thread *track_thread(struct track *t, uint32_t id);
 /* The object at an address, made if need be; valid until the next call. */
 struct sync *track_sync_at(struct track *t, uint64_t addr);
 
-/* Frees the clocks of a thread that has ended, once the thread that joined it has them. */
+/* Frees the clocks of a thread that has ended and was joined. */
 void track_retire(struct track_thread *gone);
 
 /* What an event does to clocks (track_order.c) and to locks (track_locks.c). */
@@ -154,7 +154,7 @@ void track_lock_release(struct track *t, struct track_thread *self, const struct
 void track_mutex_before(struct track *t, struct track_thread *self, const struct event *ev);
 void track_mutex_after(struct track *t, struct track_thread *self, const struct event *ev);
 
-/* Resets the objects in this memory, which is freed or given out anew. */
+/* Resets the objects in this memory, which is freed or allocated again. */
 void track_forget(struct track *t, uint64_t addr, uint64_t size);
 
 /* These three act on the clocks of `level` and above. */

@@ -40,7 +40,7 @@ static uint64_t lock_of(const struct event *ev)
 	return trace_lock(ev->kind, ev->addr, ev->arg);
 }
 
-/* Makes `set` the thread's lockset; `at` is where its last lock was acquired if that is new. */
+/* Makes `set` the thread's lockset. If it has one lock more, `at` is where that was acquired. */
 static void set_add(struct track *t, struct track_thread *self, uint32_t set,
 		    const struct view_acquired *at)
 {
@@ -79,8 +79,8 @@ static void set_drop(struct track *t, struct track_thread *self, uint64_t lock)
 }
 
 /*
- * The thread acquires or releases a lock that another thread holds to write. Two cannot hold it, so
- * the owner loses it: its release is missing in the trace, or left to this thread.
+ * The thread acquires or releases a lock whose write-holder is another thread. The holder loses it:
+ * its release is missing in the trace, or this thread releases the lock in its place.
  */
 static void force_release(struct track *t, struct sync *s, const struct track_thread *self)
 {

@@ -5,9 +5,9 @@
  * Deliberate simplifications:
  * - A wait on a semaphore comes after all posts so far, unless it is a lock (track_locks.c).
  * - A wake-up from a condition comes after all signals since the first of its waiters came.
- * - The trace does not tell which descriptors are the ends of a pipe. A read of data from n comes
- *   after all writes to n. If n is only read and n + 1 only written, as pipe() numbers them, it
- *   also comes after all writes to n + 1.
+ * - The trace does not tell which descriptors are the ends of a pipe. A read of data from
+ *   descriptor n comes after all writes to n. If n is only read and n + 1 only written, as pipe()
+ *   numbers them, the read also comes after all writes to n + 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -131,7 +131,7 @@ static void cond_release(struct track *t, struct track_thread *self, const struc
 		release(t, self, ev->addr, CLOCK_STRONG);
 }
 
-/* The thread that is number `count` completes the round; later ones belong to the next. */
+/* Thread number `count` completes the round; later threads belong to the next round. */
 static void barrier_enter(struct track *t, struct track_thread *self, const struct event *ev)
 {
 	struct sync *s = track_sync_at(t, ev->addr);
@@ -265,8 +265,8 @@ static void call_release(struct track *t, struct track_thread *self, const struc
 	release(t, self, FD_KEY | ev->addr, CLOCK_STRONG);
 }
 
-/* Forgets any older object at the address. */
-static void init(struct track *t, const struct event *ev)
+/* Begins a new object at the address. */
+static void init_object(struct track *t, const struct event *ev)
 {
 	track_forget(t, ev->addr, 1);
 	if (ev->kind == TRACE_BARRIER_INIT)
@@ -314,7 +314,7 @@ void track_acquire(struct track *t, struct track_thread *self, const struct even
 		else if (roles & ROLE_PASS && (!(roles & ROLE_SEM) || sem_passed(t, ev)))
 			acquire(t, self, ev->addr, CLOCK_STRONG);
 		else if (roles & ROLE_INIT && ev->result == 0)
-			init(t, ev);
+			init_object(t, ev);
 	}
 }
 

@@ -24,7 +24,7 @@ enum view_sem {
 	VIEW_SEM_SIGNAL,	/* posted by threads that did not wait on it: makes strong order */
 	VIEW_SEM_LOCK,		/* starts at 1, posted only after a wait: like a mutex */
 	VIEW_SEM_POOL,		/* starts above 1, posted only after a wait: several holders */
-	VIEW_SEM_TURNS_SIGNAL,	/* this post is the first without a wait: no lock any more */
+	VIEW_SEM_TURNS_SIGNAL,	/* first post without a wait: a signal from this event on */
 };
 
 struct view {
@@ -52,7 +52,7 @@ struct view {
 	uint32_t activation_count;
 	uint32_t user_block;		/* the outermost user block; 0: none is open */
 	uint32_t stack;			/* call_stacks.h: number of the call stack */
-	uint32_t ignore;		/* bits of IGNORE_BEGIN in force; 1|2 in BENIGN memory */
+	uint32_t ignore;		/* bits of open IGNORE_BEGINs; also 1|2 in BENIGN memory */
 	/*
 	 * Memory whose history ends with this event: freed, unmapped or newly allocated memory, or
 	 * the stack of a thread that starts or exits. Size 0: none.

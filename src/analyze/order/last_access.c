@@ -63,19 +63,19 @@ uint64_t last_access_dropped(const struct last_accesses *u)
 
 static struct location_page *page_at(struct last_accesses *u, uint64_t number, bool make)
 {
-	size_t near = number % LAST_ACCESS_CACHED_PAGES;
+	size_t slot = number % LAST_ACCESS_CACHED_PAGES;
 	uint64_t *found;
 
-	if (u->page_cache[near].page && u->page_cache[near].number == number)
-		return u->page_cache[near].page;
+	if (u->page_cache[slot].page && u->page_cache[slot].number == number)
+		return u->page_cache[slot].page;
 	found = make ? map_put(&u->pages, number, NULL) : map_find(&u->pages, number);
 	if (!found || (!*found && !make))
 		return NULL;
 	if (!*found)
 		*found = (uintptr_t)xcalloc(1, sizeof(struct location_page));
-	u->page_cache[near].number = number;
-	u->page_cache[near].page = (struct location_page *)(uintptr_t)*found;
-	return u->page_cache[near].page;
+	u->page_cache[slot].number = number;
+	u->page_cache[slot].page = (struct location_page *)(uintptr_t)*found;
+	return u->page_cache[slot].page;
 }
 
 static uint32_t location_new(struct last_accesses *u, struct location_page *page, uint64_t granule)
@@ -151,10 +151,7 @@ void last_access_prefetch(const struct last_accesses *u, uint64_t addr, unsigned
 		__builtin_prefetch(last_access_head(u, &u->locations[n]), 1);
 }
 
-/*
- * Calls back for the locations of one granule; splits those partly in `mask`, makes the missing
- * one.
- */
+/* Calls back for the locations of a granule. Splits those partly in `mask`, adds a missing one. */
 static void at_granule(struct last_accesses *u, uint64_t g, uint8_t mask, location_visit *fn,
 		       void *ctx)
 {
@@ -200,7 +197,7 @@ void last_access_each(struct last_accesses *u, uint64_t addr, uint64_t size, loc
 
 /*
  * Calls back for each granule in [addr, end) that has locations. If the range has more pages than
- * the table (a terabyte is unmapped), goes through the table instead of the range.
+ * the table, as when a terabyte is unmapped, visits the table instead of the range.
  */
 static void each_granule(struct last_accesses *u, uint64_t addr, uint64_t end,
 			 void (*fn)(struct last_accesses *u, struct location_page *page,

@@ -58,7 +58,7 @@
 #define LAST_ACCESS_SMALL 4u	/* accesses in a small overflow: of two threads */
 #define LAST_ACCESS_RELATIVE 64u	/* up to this size, access_site.addr is relative */
 #define LAST_ACCESS_MAX_LOCATIONS (1u << 22)	/* bounds memory: 0.3 GiB, 1.6 if all overflow */
-#define LAST_ACCESS_MAX_SEGMENTS (1u << 24)	/* bounds memory: 1 GiB */
+#define LAST_ACCESS_MAX_SEGMENTS (1u << 24)	/* bounds memory: 0.9 GiB */
 
 /* A part of a thread's events between which it does not synchronise, call or return. */
 struct thread_segment {
@@ -122,7 +122,7 @@ struct location {
 
 _Static_assert(sizeof(struct location) == 64, "a location is one cache line");
 
-/* Also made for a location with few accesses that was shared after its owner wrote it first. */
+/* A location that is shared after its owner wrote first has an overflow even for few accesses. */
 struct overflow_head {
 	uint64_t recency;	/* slots in 4 bits each, the newest access lowest */
 	uint64_t checked;	/* threads (bit thread % 64) judged against the first write */
@@ -177,7 +177,7 @@ struct last_accesses {
 	uint64_t dropped;	/* accesses replaced by other threads', and locations forgotten */
 };
 
-/* One call of last_access_each() may exceed `locations` and `segments`. */
+/* The limits `locations` and `segments` are checked before each last_access_each(). */
 struct last_accesses *last_access_new(size_t locations, size_t segments);
 void last_access_free(struct last_accesses *u);
 
@@ -201,8 +201,8 @@ void last_access_each_known(struct last_accesses *u, uint64_t addr, uint64_t siz
 void last_access_forget(struct last_accesses *u, uint64_t addr, uint64_t size);
 
 /*
- * Packs an access. `s` is the current segment, but with the index and time of this event. A
- * location has to take it before the next last_access_each(), which may collect garbage.
+ * Packs an access. `s` is the thread's state, with the index and time of this event. A location has
+ * to store the result before the next last_access_each(), which may collect garbage.
  */
 struct packed_access last_access_pack(struct last_accesses *u, const struct thread_segment *s,
 				      const struct access_site *site);
@@ -238,7 +238,7 @@ const struct packed_access *last_access_of(const struct last_accesses *u,
 const struct packed_access *last_access_write(const struct last_accesses *u,
 					      const struct location *loc, uint32_t *thread);
 
-/* Sets the owner's first write, which is its latest one as well; NULL: it wrote nothing. */
+/* Sets the owner's first and latest write to the same access; NULL: the owner has not written. */
 void last_access_set_first_write(struct last_accesses *u, struct location *loc,
 				 const struct packed_access *access);
 void last_access_set_latest_write(struct last_accesses *u, struct location *loc,

@@ -140,7 +140,7 @@ static inline unsigned slot_of(const struct last_accesses *u, const struct locat
 /* Returns `recency` with `slot`, which is in it, moved to the front. */
 static inline uint64_t to_front(uint64_t order, unsigned slot)
 {
-	uint64_t other = order ^ slot * NIBBLES;
+	uint64_t other = order ^ slot * NIBBLES;	/* lowest nibble 0: the slot */
 	unsigned shift = (unsigned)__builtin_ctzll((other - NIBBLES) & ~other & 8 * NIBBLES) & ~3u;
 	uint64_t newer = order & ((1ull << shift) - 1),
 			 older = order & ~(0xfull << shift) & ~((1ull << shift) - 1);
@@ -149,17 +149,17 @@ static inline uint64_t to_front(uint64_t order, unsigned slot)
 }
 
 static void set_in_overflow(struct last_accesses *u, struct location *p,
-			    const struct packed_access *use, uint32_t key)
+			    const struct packed_access *access, uint32_t key)
 {
 	struct overflow_head *h = last_access_head(u, p);
 	unsigned slot = h->recency & 15;
 
 	if (key & 1) {
-		p->direct[DIRECT_LAST_WRITE] = *use;
+		p->direct[DIRECT_LAST_WRITE] = *access;
 		p->key0 = key & 0x1fffff;
 	}
 	if (last_access_keys(u, p)[slot] == key) {
-		last_access_list(u, p)[slot] = *use;
+		last_access_list(u, p)[slot] = *access;
 		return;
 	}
 	slot = slot_of(u, p, key);
@@ -179,27 +179,27 @@ static void set_in_overflow(struct last_accesses *u, struct location *p,
 		h->recency = h->recency << 4 | slot;
 	}
 	last_access_keys(u, p)[slot] = key;
-	last_access_list(u, p)[slot] = *use;
+	last_access_list(u, p)[slot] = *access;
 }
 
-void last_access_set(struct last_accesses *u, struct location *p, const struct packed_access *use,
-		     uint32_t key)
+void last_access_set(struct last_accesses *u, struct location *p,
+		     const struct packed_access *access, uint32_t key)
 {
 	if (!p->overflow && p->count && p->key0 == key) {
-		p->direct[0] = *use;
+		p->direct[0] = *access;
 		return;
 	}
 	if (!p->overflow && p->count == LAST_ACCESS_DIRECT && p->key1 != key)
 		last_access_make_overflow(u, p);
 	if (p->overflow) {
-		set_in_overflow(u, p, use, key);
+		set_in_overflow(u, p, access, key);
 		return;
 	}
 	if (p->count < LAST_ACCESS_DIRECT)
 		p->count++;
 	p->direct[1] = p->direct[0];
 	p->key1 = p->key0;
-	p->direct[0] = *use;
+	p->direct[0] = *access;
 	p->key0 = key & 0x1fffff;
 }
 
@@ -217,7 +217,7 @@ const struct packed_access *last_access_of(const struct last_accesses *u, const 
 	return p->count > 1 && p->key1 == key ? &p->direct[1] : NULL;
 }
 
-/* Without overflow no access was replaced, so the last write is one of the direct accesses. */
+/* A location without overflow replaced no access: the last write is one of the direct ones. */
 const struct packed_access *last_access_write(const struct last_accesses *u,
 					      const struct location *p, uint32_t *thread)
 {
@@ -231,9 +231,9 @@ const struct packed_access *last_access_write(const struct last_accesses *u,
 }
 
 void last_access_set_first_write(struct last_accesses *u, struct location *p,
-				 const struct packed_access *use)
+				 const struct packed_access *access)
 {
-	p->direct[DIRECT_FIRST_WRITE] = use ? *use : (struct packed_access){ 0 };
+	p->direct[DIRECT_FIRST_WRITE] = access ? *access : (struct packed_access){ 0 };
 	if (p->overflow)
 		p->direct[DIRECT_LATEST_WRITE] = p->direct[DIRECT_FIRST_WRITE];
 	else
@@ -241,15 +241,15 @@ void last_access_set_first_write(struct last_accesses *u, struct location *p,
 }
 
 void last_access_set_latest_write(struct last_accesses *u, struct location *p,
-				  const struct packed_access *use)
+				  const struct packed_access *access)
 {
 	if (p->overflow) {
-		p->direct[DIRECT_LATEST_WRITE] = *use;
+		p->direct[DIRECT_LATEST_WRITE] = *access;
 		return;
 	}
 	if (!p->extra)
 		p->extra = latest_new(u);
-	u->latest[p->extra] = *use;
+	u->latest[p->extra] = *access;
 }
 
 void last_access_copy_overflow(struct last_accesses *u, struct location *copy)

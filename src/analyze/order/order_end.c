@@ -5,21 +5,21 @@
 #include "analyze/order/order_violation.h"
 
 /*
- * `mine` is the freeing thread's last access to a location of the block. Reference counts: if both
- * threads changed the location atomically or under a common lock, the free comes after the other
- * thread's change (and the section it is in).
+ * Collects order by reference counts. `mine` is an access of the freeing thread to a location of
+ * the block. If both threads changed the location atomically or under a common lock, the free comes
+ * after the other thread's change, and after the section it is in.
  */
 static void count_access(struct order *o, const struct location *p,
 			 const struct unpacked_access *mine, uint64_t granule)
 {
 	for (unsigned i = 0; i < p->count; i++) {
 		uint32_t key;
-		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		const struct packed_access *last = last_access_nth(o->accesses, p, i, &key);
 		struct unpacked_access theirs;
 
 		if (key / 2 == o->view->thread || !(key & 1))
 			continue;
-		theirs = last_access_unpack(o->uses, last, granule);
+		theirs = last_access_unpack(o->accesses, last, granule);
 		if (theirs.at.time > mine->at.time)
 			continue;
 		if ((mine->access & theirs.access & ACCESS_ATOMIC) ||
@@ -37,19 +37,19 @@ static void count_block(void *ctx, struct location *p, uint64_t granule)
 
 	for (unsigned i = 0; i < p->count && p->count > 1; i++) {
 		uint32_t key;
-		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		const struct packed_access *last = last_access_nth(o->accesses, p, i, &key);
 		struct unpacked_access mine;
 
 		if (key / 2 != o->view->thread)
 			continue;
-		mine = last_access_unpack(o->uses, last, granule);
+		mine = last_access_unpack(o->accesses, last, granule);
 		count_access(o, p, &mine, granule);
 	}
 }
 
 /*
- * In section `s` the freeing thread wrote what the other thread had read in the section of its
- * access, and a lock keeps the two sections apart.
+ * True if the freeing thread overwrote in section `s` what the other thread had read in the section
+ * of its access, and a lock excludes the two sections.
  */
 static bool unpublishes(const struct order *o, const struct section *s,
 			const struct unpacked_access *use)
@@ -66,7 +66,7 @@ static bool unpublishes(const struct order *o, const struct section *s,
 	return !(s->shared && held.shared);
 }
 
-/* If the other thread had entered its section later, it would have read other values. */
+/* True if the other thread, had it entered its section later, would have read other values. */
 static bool unpublished(const struct order *o, const struct unpacked_access *use)
 {
 	const struct section *mine, *s;
@@ -107,18 +107,18 @@ static void check_end(void *ctx, struct location *p, uint64_t granule)
 
 	for (unsigned i = 0; i < p->count; i++) {
 		uint32_t key, thread;
-		const struct packed_access *last = last_access_nth(o->uses, p, i, &key);
+		const struct packed_access *last = last_access_nth(o->accesses, p, i, &key);
 		struct unpacked_access use;
 
 		thread = key / 2;
 		if (thread == o->view->thread)
 			continue;
 		if (vclock_saw(o->view->order, thread,
-			       last_access_segment(o->uses, last)->order_epoch)) {
+			       last_access_segment(o->accesses, last)->order_epoch)) {
 			findings_pruned(o->out, PRUNE_HB, 1);
 			continue;
 		}
-		use = last_access_unpack(o->uses, last, granule);
+		use = last_access_unpack(o->accesses, last, granule);
 		if (vclock_get(seen, thread) > use.at.index ||
 		    vclock_get(&o->counted, thread) > use.at.index)
 			findings_pruned(o->out, PRUNE_READS_FROM, 1);
@@ -135,10 +135,10 @@ void order_freed(struct order *o)
 
 	for (uint32_t i = 0; i < o->counted.count; i++)
 		o->counted.at[i] = 0;
-	o->uses = o->data;
+	o->accesses = o->data;
 	last_access_each_known(o->data, v->gone_addr, v->gone_size, count_block, o);
 	last_access_each_known(o->data, v->gone_addr, v->gone_size, check_end, o);
-	o->uses = o->objects;
+	o->accesses = o->objects;
 	last_access_each_known(o->objects, v->gone_addr, v->gone_size, check_end, o);
 }
 
@@ -146,6 +146,6 @@ void order_destroyed(struct order *o)
 {
 	for (uint32_t i = 0; i < o->counted.count; i++)
 		o->counted.at[i] = 0;
-	o->uses = o->objects;
+	o->accesses = o->objects;
 	last_access_each_known(o->objects, o->ev->addr, 1, check_end, o);
 }

@@ -14,11 +14,11 @@
  * release and acquire of atomics), and three more:
  * - flags: a thread that reads a blind write of another thread comes after it, and after the
  *   critical section around it. A write is blind if its thread did not read the location before in
- *   the same section; steps of a counter are not.
- * - counts in the freed block: if both threads changed a location of the block, atomically or under
- *   one lock, the free comes after the other thread's change.
- * - unpublishing: the freeing thread wrote, in a critical section, what the user reads in the
- *   section of its use. If the user had come later, it would have found nothing to use.
+ *   the same section; the increment of a counter is not.
+ * - reference counts in the freed block: if both threads changed a location of the block,
+ *   atomically or under one lock, the free comes after the other thread's change.
+ * - unpublishing: in a critical section, the freeing thread overwrote what the user reads in the
+ *   section of its use. A user that came later would have found no reference to the block.
  *
  * If times are estimates, a use shortly before the initialisation counts as well.
  *
@@ -88,7 +88,7 @@ void order_emit(struct order *o, enum pattern pattern, const char *note,
 	struct candidate c = { .pattern = pattern, .events = 2, .orders = 1,
 			       .order = { { 0, 1 } }, .event = { *early, *late },
 			       .addr = use->addr, .size = use->size, .count = 1, .note = note };
-	const struct section *s = sections_entry(o->sections, o->ctx->locks, late, early);
+	const struct section *s = sections_to_stop_before(o->sections, o->ctx->locks, late, early);
 
 	memset(c.hold, -1, sizeof(c.hold));
 	if (s) {
@@ -100,8 +100,8 @@ void order_emit(struct order *o, enum pattern pattern, const char *note,
 }
 
 /*
- * A lock enforces the order: the writer took it strongly before the user came, initialised within,
- * and the user needs the same lock.
+ * True if a lock enforces the order: the writer acquired it strongly before the use, initialised
+ * under it, and the user holds the same lock.
  */
 static bool entered_first(const struct order *o, const struct unpacked_access *init)
 {
@@ -120,7 +120,7 @@ static bool entered_first(const struct order *o, const struct unpacked_access *i
 	return false;
 }
 
-/* The current event uses what `init` initialised. Returns true if it can come first. */
+/* The current event uses what `init` initialised. Returns true if the use can come first. */
 static bool before_init(struct order *o, const struct unpacked_access *init)
 {
 	struct candidate_event use = view_event(o->view, o->ev);
@@ -134,7 +134,8 @@ static bool before_init(struct order *o, const struct unpacked_access *init)
 		findings_pruned(o->out, PRUNE_LOCK, 1);
 	} else {
 		order_emit(o, PATTERN_BEFORE_INIT,
-			   o->uses == o->data ? NULL : "it may be used before it is initialised",
+			   o->accesses == o->data ? NULL :
+						    "it may be used before it is initialised",
 			   &use, &init->at, &use);
 		return true;
 	}
@@ -151,7 +152,7 @@ static const struct packed_access *current_access(struct order *o, uint64_t gran
 		return &o->packed;
 	o->packed_granule = granule;
 	o->packed = last_access_pack(
-		o->uses,
+		o->accesses,
 		&(struct thread_segment){
 			.index = v->index, .time = ev->time, .order_epoch = v->order_epoch,
 			.strong_epoch = v->strong_epoch,
@@ -167,12 +168,13 @@ static const struct packed_access *current_access(struct order *o, uint64_t gran
 static void begin_ownership(struct order *o, struct location *p, uint64_t granule)
 {
 	p->read_first = o->access & ACCESS_READ;
-	last_access_set_first_write(o->uses, p, p->read_first ? NULL : current_access(o, granule));
+	last_access_set_first_write(o->accesses, p,
+				    p->read_first ? NULL : current_access(o, granule));
 }
 
 /*
- * If times are estimates: the first write may have come before another thread's read that seems to
- * come first. Emits the order that the trace shows, since the run may have had the other one.
+ * If times are estimates, this first write may have come before another thread's read, although the
+ * trace has the read first. Emits the order of the trace, since the run may have had the other one.
  */
 static void check_misplaced_read(struct order *o, const struct location *p, uint32_t owner,
 				 uint64_t granule)
@@ -183,12 +185,12 @@ static void check_misplaced_read(struct order *o, const struct location *p, uint
 	struct unpacked_access read;
 
 	if (o->total || !p->read_first || o->access != ACCESS_WRITE ||
-	    last_access_write(o->uses, p, &writer))
+	    last_access_write(o->accesses, p, &writer))
 		return;
-	last = last_access_of(o->uses, p, 2 * owner);
+	last = last_access_of(o->accesses, p, 2 * owner);
 	if (!last)
 		return;
-	read = last_access_unpack(o->uses, last, granule);
+	read = last_access_unpack(o->accesses, last, granule);
 	if (!(read.access & ACCESS_ATOMIC) && o->threads[o->view->thread].last_timed < read.at.time)
 		order_emit(o, PATTERN_BEFORE_INIT, NULL, &read.at, &write, &write);
 }
@@ -198,41 +200,41 @@ static void check_misplaced_read(struct order *o, const struct location *p, uint
  */
 static void check_first_write(struct order *o, struct location *p, uint64_t granule)
 {
-	uint64_t *checked = &last_access_head(o->uses, p)->checked;
+	uint64_t *checked = &last_access_head(o->accesses, p)->checked;
 	uint64_t bit = 1ull << (o->view->thread & 63);
 	const struct packed_access *first = last_access_first_write(p);
-	const struct packed_access *latest = last_access_latest_write(o->uses, p);
+	const struct packed_access *latest = last_access_latest_write(o->accesses, p);
 	struct unpacked_access init;
 
 	if (*checked & bit)
 		return;
 	*checked |= bit;
-	init = last_access_unpack(o->uses, first, granule);
+	init = last_access_unpack(o->accesses, first, granule);
 	if (before_init(o, &init) ||
 	    (first->segment == latest->segment && first->index == latest->index))
 		return;
-	init = last_access_unpack(o->uses, latest, granule);
+	init = last_access_unpack(o->accesses, latest, granule);
 	before_init(o, &init);
 }
 
-/* The location was not shared until now, so its last access is the owner's. */
+/* update_owner() for a location that is not shared so far: its last access is the owner's. */
 static void update_unshared(struct order *o, struct location *p, uint64_t granule)
 {
 	const struct view *v = o->view;
 	const struct packed_access *last;
 	uint32_t key = 0;
 
-	last = p->count ? last_access_nth(o->uses, p, 0, &key) : NULL;
+	last = p->count ? last_access_nth(o->accesses, p, 0, &key) : NULL;
 	if (last && key / 2 == v->thread) {
 		if (o->access & ACCESS_WRITE && last_access_first_write(p) &&
-		    last_access_segment(o->uses,
-					last_access_latest_write(o->uses, p))->order_epoch !=
+		    last_access_segment(o->accesses,
+					last_access_latest_write(o->accesses, p))->order_epoch !=
 			    v->order_epoch)
-			last_access_set_latest_write(o->uses, p, current_access(o, granule));
+			last_access_set_latest_write(o->accesses, p, current_access(o, granule));
 		return;
 	}
 	if (!last || vclock_saw(v->strong, key / 2,
-				last_access_segment(o->uses, last)->strong_epoch)) {
+				last_access_segment(o->accesses, last)->strong_epoch)) {
 		begin_ownership(o, p, granule);
 		return;
 	}
@@ -240,7 +242,7 @@ static void update_unshared(struct order *o, struct location *p, uint64_t granul
 	p->shared = 1;
 	if (!last_access_first_write(p))
 		return;
-	last_access_make_overflow(o->uses, p);
+	last_access_make_overflow(o->accesses, p);
 	p->key1 = key & 0x1fffffu;
 	check_first_write(o, p, granule);
 }
@@ -271,10 +273,10 @@ static void note_reads_from(struct order *o, const struct location *p)
 	uint32_t writer;
 	uint64_t index;
 
-	if (!p->blind_write || !(w = last_access_write(o->uses, p, &writer)) ||
+	if (!p->blind_write || !(w = last_access_write(o->accesses, p, &writer)) ||
 	    writer == o->view->thread)
 		return;
-	index = last_access_index(o->uses, w);
+	index = last_access_index(o->accesses, w);
 	if (vclock_get(seen, writer) > index)
 		return;
 	if (o->reads_from_count == ORDER_READS_FROM)
@@ -294,19 +296,19 @@ static void visit_location(void *ctx, struct location *p, uint64_t granule)
 	if (o->access & ACCESS_READ && !access_by_chance(o->ev->kind, o->ev->arg))
 		note_reads_from(o, p);
 	if (o->access & ACCESS_WRITE) {
-		read = o->access & ACCESS_READ ? NULL : last_access_of(o->uses, p, 2 * thread);
+		read = o->access & ACCESS_READ ? NULL : last_access_of(o->accesses, p, 2 * thread);
 		p->blind_write =
 			!(o->access & ACCESS_READ) &&
 			(!read ||
-			 last_access_index(o->uses, read) < o->threads[thread].section_first);
+			 last_access_index(o->accesses, read) < o->threads[thread].section_first);
 	}
-	last_access_set(o->uses, p, current_access(o, granule),
+	last_access_set(o->accesses, p, current_access(o, granule),
 			2 * thread + !!(o->access & ACCESS_WRITE));
 }
 
 static void on_access(struct order *o)
 {
-	o->uses = o->data;
+	o->accesses = o->data;
 	o->packed.segment = 0;
 	last_access_each(o->data, o->ev->addr, o->ev->size, visit_location, o);
 	apply_reads_from(o);
@@ -341,7 +343,7 @@ static enum object_use object_use(unsigned kind)
 
 static void on_object(struct order *o, enum object_use how)
 {
-	o->uses = o->objects;
+	o->accesses = o->objects;
 	o->packed.segment = 0;
 	/* Releases count as writes, to be remembered beside other uses: both may come too late. */
 	o->access = how == OBJECT_INIT || how == OBJECT_RELEASE ? ACCESS_WRITE : ACCESS_READ;

@@ -12,11 +12,9 @@
 #define ORDER_READS_FROM 8u	/* entries of order.reads_from; more are applied early */
 
 struct order_thread {
-	/*
-	 * By thread: 1 + index of its last event that this thread must come after, by values read.
-	 */
+	/* By thread: 1 + index of its last event that this thread comes after, by values read. */
 	struct vclock must_follow;
-	/* Within locks: granules read since the outermost was taken, and the first event there. */
+	/* While locks are held: granules read under them; first event under the outermost lock. */
 	uint64_t section_reads, section_first;
 	uint64_t last_timed;		/* time of its last event whose time is not an estimate */
 };
@@ -38,7 +36,7 @@ struct order {
 	const struct event *ev;
 	const struct view *view;
 	struct findings *out;
-	struct last_accesses *uses;	/* `data` or `objects` */
+	struct last_accesses *accesses;	/* `data` or `objects` */
 	unsigned access;	/* enum access; operations on objects count as reads or writes */
 	struct packed_access packed;	/* the event; segment 0: not packed yet */
 	uint64_t packed_granule;	/* the granule for which it was packed */
@@ -50,11 +48,11 @@ struct order {
 		uint64_t index;
 	} reads_from[ORDER_READS_FROM];
 	size_t reads_from_count;
-	struct vclock counted;	/* like must_follow, by the counts in the memory that is freed */
+	struct vclock counted;	/* like must_follow, by reference counts in the freed memory */
 };
 
 /*
- * Emits a candidate: `early` is to come before `late`. If the thread of `late` has to be held
+ * Emits a candidate: `early` is to come before `late`. If the thread of `late` has to be stopped
  * before a critical section for that, adds its acquisition. The candidate's location is that of
  * `use`, one of the two. `note` NULL: the note of the pattern.
  */
@@ -63,12 +61,16 @@ void order_emit(struct order *o, enum pattern pattern, const char *note,
 		const struct candidate_event *use);
 
 /*
- * An event that holds `lockset` comes after event `index` of the thread. Returns the last event of
- * the thread that it must come after: the end of the outermost section that excludes `lockset`.
+ * Some event with `lockset` comes after event `index` of `thread`. Returns the last event of
+ * `thread` that it has to come after: the latest end of a section around `index` that excludes
+ * `lockset`.
  */
 uint64_t order_end_of(const struct order *o, uint32_t thread, uint64_t index, uint32_t lockset);
 
-/* The current event frees the memory view->gone_addr; destroys the object at ev->addr. */
+/*
+ * Judge the last accesses to what the current event frees (memory at view->gone_addr), or destroys
+ * (the object at ev->addr).
+ */
 void order_freed(struct order *o);
 void order_destroyed(struct order *o);
 

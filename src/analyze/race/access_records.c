@@ -207,13 +207,13 @@ void records_drop(struct access_records *s, struct overflow *overflow, uint32_t 
 }
 
 /* The site of a record without the bytes in `mask`; 0 if no byte is left. */
-static uint64_t cut_bytes(uint64_t site, unsigned mask)
+static uint64_t without_bytes(uint64_t site, unsigned mask)
 {
 	site &= ~((uint64_t)mask << 48);
 	return site >> 48 & 0xff ? site : 0;
 }
 
-/* Writes no zero over a zero: what was never touched takes no memory. */
+/* Does not write zero over zero: pages that were never written take no memory. */
 static void forget_granule(struct access_records *s, size_t at, unsigned mask)
 {
 	struct overflow *overflow = &s->overflow[at];
@@ -225,11 +225,11 @@ static void forget_granule(struct access_records *s, size_t at, unsigned mask)
 		overflow->hint_state = 0;
 	for (unsigned i = 0; i < RECORDS_DIRECT; i++)
 		if (direct[i].site)
-			direct[i].site = cut_bytes(direct[i].site, mask);
+			direct[i].site = without_bytes(direct[i].site, mask);
 	for (uint32_t i = overflow->count; i-- > 0; ) {
 		struct access_record *r = &s->pool[overflow->first + i];
 
-		r->site = cut_bytes(r->site, mask);
+		r->site = without_bytes(r->site, mask);
 		if (r->site == 0)
 			records_drop(s, overflow, i);
 	}

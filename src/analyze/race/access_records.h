@@ -7,8 +7,8 @@
  * because an access compares itself with all of them.
  *
  * The arrays are split into lanes: lane i has the granules whose number is i modulo RECORDS_LANES.
- * A program often follows one field of each record of an array; its granules then share cache
- * lines. The arrays are reserved as a whole; pages that are never touched take no memory.
+ * A program often accesses one field of all elements of its array; their granules then share cache
+ * lines here. Memory is reserved for whole arrays; pages that are never touched take none.
  *
  * Memory is bounded: when there is no room for a page or a block, all pages or all blocks are
  * forgotten, and the lost records are counted in `dropped`.
@@ -67,7 +67,7 @@ struct access_records {
 	struct hints *hints;
 	uint64_t *page_number;	/* by page: address >> RECORDS_PAGE_SHIFT */
 	uint32_t *page_table;	/* by hash of the page number: the page, 0 if free */
-	size_t page_count, page_capacity, page_limit, table_size;	/* page 0 is not used */
+	size_t page_count, page_capacity, page_limit, table_size;	/* page 0 is unused */
 	struct access_record *pool;	/* 0 and 1 are not used */
 	size_t pool_count, pool_capacity;
 	uint32_t free_block[RECORDS_BLOCK_ORDERS];	/* lists, linked by `event_id`; 0: empty */
@@ -128,7 +128,7 @@ struct access_record *records_add(struct access_records *s, const struct granule
 /* Removes the i-th record from the granule's block. A direct record is removed by site = 0. */
 void records_drop(struct access_records *s, struct overflow *overflow, uint32_t i);
 
-/* Removes [addr, addr + size) from all records, because it was freed or handed out anew. */
+/* Removes [addr, addr + size) from all records: it was freed or allocated again. */
 void records_forget(struct access_records *s, uint64_t addr, uint64_t size);
 
 /* Names an event in 64 bits. Thread ids are below 2^20, a thread's event indices below 2^44. */

@@ -2,8 +2,8 @@
  * Races by happens-before: two conflicting accesses that no synchronisation of this run orders.
  *
  * Vector clocks with epochs, after FastTrack (Flanagan and Freund, PLDI 2009), for each byte. A
- * granule keeps records of all accesses that may still race. A later access replaces a record if
- * it is ordered after it, covers its bytes, and races with everything the record would race with.
+ * granule keeps records of all accesses that may still race. An access replaces a record that it is
+ * ordered after if it covers the record's bytes and races with everything the record races with.
  *
  * Sound up to the first race on a location; later races there may be consequences of the first.
  * Two atomics never race. Races that only another order of critical sections shows are found by
@@ -46,7 +46,7 @@ static void race_close(void *state)
 	free(r);
 }
 
-/* Adds the pair to the findings. The cache matters for loops that race a million times. */
+/* Adds the pair to the findings. The cache serves loops that race a million times. */
 static void report_pair(struct race *r, const struct access_record *old, uint64_t granule,
 			const struct event *ev, const struct view *view, struct findings *out)
 {

@@ -1,16 +1,16 @@
 /*
  * Predicted races: conflicting accesses that critical sections happened to order in this run.
  *
- * There are two tiers. The first asks what locks allow: only critical sections order the two
- * accesses, they have no lock in common, and their acquisition histories are compatible. It
- * over-approximates, because values read before may forbid the other order. The second tier asks
+ * There are two tiers. The first accepts a pair if only critical sections order the two accesses,
+ * they have no lock in common, and their acquisition histories are compatible. This
+ * over-approximates: values read before may forbid the other order. The second tier asks
  * sync_preserving.c for a reordering of the trace that brings the two accesses together. If the
- * trace has a total order, such a race is real. Pairs that even critical sections leave unordered
- * are reported by happens_before.c.
+ * trace has a total order, such a race is real. Pairs that nothing in the trace orders are left to
+ * happens_before.c.
  *
- * Each granule has one record for each (thread, site, bytes, lockset): of its last access. Of each
- * thread the last THREAD_RECORDS records are kept, in all GRANULE_RECORDS; then the oldest is
- * dropped and counted.
+ * A granule has one record for each (thread, site, bytes, lockset), of the last such access. It
+ * keeps the THREAD_RECORDS newest of each thread, and GRANULE_RECORDS in all; to make room beyond
+ * that, the first record of the overflow is dropped and counted.
  *
  * Most accesses of a granule that a lock protects need no comparison: see hinted_record().
  */
@@ -38,9 +38,9 @@ static const char note_by_reordering[] =
 struct site_pair {
 	size_t finding;		/* index in the findings */
 	uint32_t tries;		/* instances the second tier was asked about, up to MAX_TRIES */
-	/* Acquisition before which event 0 has to be held in a proving run; thread 0: none. */
-	struct candidate_event entry;
-	uint64_t index;		/* of the event 0 that `entry` belongs to */
+	/* Acquisition before which a proving run has to stop event 0's thread; thread 0: none. */
+	struct candidate_event stop_before;
+	uint64_t index;		/* index of that event 0 */
 };
 
 #define PREFETCH_DISTANCE 8u	/* accesses; a power of two */
@@ -53,7 +53,7 @@ struct prefetch {
 	unsigned hint;		/* hint_number() */
 };
 
-/* Whether all records of a granule, and there are many, have the same outermost lock. */
+/* Whether all records of a granule with many records have the same outermost lock. */
 enum hint_state {
 	HINTS_NONE,		/* not known */
 	HINTS_GUARDED,		/* yes: struct hints is valid */
@@ -98,14 +98,15 @@ static void predict_close(void *state)
 }
 
 /*
- * Finds where a proving run has to hold event 0. If it were held inside a critical section that
- * the other thread passes, the other thread could not come first.
+ * Finds where a proving run has to stop the thread of event 0. Stopped inside a critical section
+ * that the other thread passes, it would keep the other thread from coming first.
  */
-static void set_entry(struct predict *p, struct site_pair *pair, const struct candidate *c)
+static void set_stop_before(struct predict *p, struct site_pair *pair, const struct candidate *c)
 {
-	const struct section *s = sections_entry(p->sections, p->locks, &c->event[0], &c->event[1]);
+	const struct section *s =
+		sections_to_stop_before(p->sections, p->locks, &c->event[0], &c->event[1]);
 
-	pair->entry = s ? section_begin(s) : (struct candidate_event){ 0 };
+	pair->stop_before = s ? section_begin(s) : (struct candidate_event){ 0 };
 	pair->index = c->event[0].index;
 }
 
@@ -135,7 +136,7 @@ static void look_for_reordering(struct predict *p, struct site_pair *pair,
 	entry->addr = c->addr;
 	entry->size = c->size;
 	entry->note = note_by_reordering;
-	set_entry(p, pair, c);
+	set_stop_before(p, pair, c);
 }
 
 static void report_pair(struct predict *p, const struct access_record *old, uint64_t granule,
@@ -158,11 +159,11 @@ static void report_pair(struct predict *p, const struct access_record *old, uint
 		entry = findings_add(out, &c);
 		p->pairs[p->pair_count] = (struct site_pair){
 			.finding = (size_t)(entry - findings_at(out, 0)),
-			/* The pair was found as a race or in the other order: ask once. */
+			/* Found before, as a race or in the other order: ask only once more. */
 			.tries = entry->count > 1 ? MAX_TRIES - 1 : 0,
 		};
 		*number = ++p->pair_count;
-		set_entry(p, &p->pairs[p->pair_count - 1], &c);
+		set_stop_before(p, &p->pairs[p->pair_count - 1], &c);
 	} else {
 		findings_at(out, p->pairs[*number - 1].finding)->count++;
 	}
@@ -172,8 +173,8 @@ static void report_pair(struct predict *p, const struct access_record *old, uint
 }
 
 /*
- * Tells the second tier that a read depends on the last write to the granule. So does a write to
- * some of its bytes: granules, not bytes, are tracked.
+ * Reports to the second tier that a read depends on the last write to the granule. A write to only
+ * some of its bytes depends on it, too: writers are tracked by granule, not by byte.
  */
 static void note_dependence(struct predict *p, uint64_t *last_writer, unsigned mask,
 			    unsigned access, const struct view *view)
@@ -239,8 +240,8 @@ static inline void compare_other(struct predict *p, const struct access_record *
 }
 
 /*
- * Returns true if the record stands for the current access as well: accesses since the record
- * were compared with it, so the remaining records need not be looked at.
+ * Returns true if the record stands for the current access as well. The remaining records need no
+ * comparison then: later accesses were compared with the record, the record with earlier ones.
  */
 static inline bool compare(struct predict *p, struct access_record *old, struct current_access *n)
 {
@@ -295,9 +296,9 @@ static inline uint8_t *hint_slot(const struct granule_records *g,
 }
 
 /*
- * The record of this thread, site and lockset, if it is where the thread's last record was. One
- * outermost lock excludes all pairs of the granule then, so no other record need be looked at.
- * NULL: the hints do not say.
+ * The record of this thread, site and lockset, if it is at the position of the thread's last
+ * record. All records of the granule then hold one outermost lock, which excludes every pair: no
+ * other record has to be compared. NULL: it is not there.
  */
 static inline struct access_record *hinted_record(struct predict *p,
 						  const struct granule_records *g,
@@ -453,11 +454,11 @@ static void predict_finish(void *state, struct findings *out)
 	for (size_t i = 0; i < p->pair_count; i++) {
 		struct candidate *c = findings_at(out, p->pairs[i].finding);
 
-		if (c->events != 2 || p->pairs[i].entry.thread != c->event[0].thread ||
+		if (c->events != 2 || p->pairs[i].stop_before.thread != c->event[0].thread ||
 		    p->pairs[i].index != c->event[0].index)
 			continue;
 		c->hold[0] = 2;
-		c->event[2] = p->pairs[i].entry;
+		c->event[2] = p->pairs[i].stop_before;
 		c->events = 3;
 	}
 	for (unsigned i = 0; i < PRUNE_REASONS; i++)

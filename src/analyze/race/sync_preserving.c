@@ -12,12 +12,12 @@
 #define FREE_WORK 1000000u
 #define WORK_PER_EVENT 1u
 
-/* If the thread's event `index` is in its prefix, other events have to be in theirs. */
+/* If the thread's prefix holds event `index`, other prefixes have to hold other events. */
 struct constraint {
 	uint64_t index;
-	uint64_t until;		/* section: its release, ~0 while held; dependence: other's event */
-	uint64_t order;		/* section: number of the acquisition among all of the trace */
-	uint32_t other;		/* dependence: the thread it is on; section: number of the lock */
+	uint64_t until;		/* section: its release, ~0 while held; dependence: its event */
+	uint64_t order;		/* section: number of its acquisition in the trace */
+	uint32_t other;		/* dependence: thread of the event; section: number of the lock */
 	bool section;
 };
 
@@ -44,8 +44,8 @@ struct thread {
 	uint64_t seen_changes;	/* view.order's `changes` when `seen` was brought up to date */
 	struct vclock read;	/* by writer: 1 + index of the last event this thread depends on */
 
-	/* State of the current query; void if `query` is not its number. */
-	uint64_t cut;		/* the prefix: events below this index */
+	/* State of query number `query`; unset for later queries. */
+	uint64_t prefix;	/* length of the prefix: it holds the events below this index */
 	uint64_t limit;		/* the prefix must not hold this event, one of the two accesses */
 	size_t checked;		/* constraints that were followed */
 	uint32_t query;
@@ -310,27 +310,27 @@ void reorder_depends(struct reorder *r, const struct view *view, uint32_t writer
 	dependence_add(r, t, view->index, writer, written);
 }
 
-/* Extends the thread's prefix to the events below `cut`. False: one of the accesses is below it. */
-static bool raise_cut(struct reorder *r, uint32_t id, uint64_t cut)
+/* Extends the thread's prefix to `length` events. False: it would hold one of the two accesses. */
+static bool extend_prefix(struct reorder *r, uint32_t id, uint64_t length)
 {
 	struct thread *t = thread_of(r, id);
 
 	if (t->query != r->queries) {
 		t->query = r->queries;
-		t->cut = t->checked = 0;
+		t->prefix = t->checked = 0;
 		t->limit = UINT64_MAX;
 	}
-	if (cut <= t->cut)
+	if (length <= t->prefix)
 		return true;
-	if (cut > t->limit)
+	if (length > t->limit)
 		return false;
-	t->cut = cut;
+	t->prefix = length;
 	r->dirty = xgrow(r->dirty, r->dirty_count, &r->dirty_capacity, sizeof(*r->dirty));
 	r->dirty[r->dirty_count++] = id;
 	return true;
 }
 
-/* The prefixes now hold section `s`. The earlier one of two sections of a lock must be whole. */
+/* A prefix now holds acquisition `s`. The earlier one of two sections of a lock must be whole. */
 static bool section_in(struct reorder *r, uint32_t thread, const struct constraint *s)
 {
 	struct lock *l = &r->lock[s->other];
@@ -346,7 +346,7 @@ static bool section_in(struct reorder *r, uint32_t thread, const struct constrai
 		*l = first;
 		first = swap;
 	}
-	return first.until != UINT64_MAX && raise_cut(r, first.thread, first.until + 1);
+	return first.until != UINT64_MAX && extend_prefix(r, first.thread, first.until + 1);
 }
 
 /* Follows the constraints of the thread's prefix that were not followed yet. */
@@ -355,11 +355,11 @@ static bool check_prefix(struct reorder *r, uint32_t id)
 	while (r->threads[id].checked < r->threads[id].count) {
 		const struct constraint *s = &r->threads[id].constraints[r->threads[id].checked];
 
-		if (s->index >= r->threads[id].cut)
+		if (s->index >= r->threads[id].prefix)
 			break;
 		r->threads[id].checked++;
 		r->work++;
-		if (s->section ? !section_in(r, id, s) : !raise_cut(r, s->other, s->until + 1))
+		if (s->section ? !section_in(r, id, s) : !extend_prefix(r, s->other, s->until + 1))
 			return false;
 	}
 	return true;
@@ -368,9 +368,9 @@ static bool check_prefix(struct reorder *r, uint32_t id)
 /* The prefix of the thread ends right before its event `index`. */
 static bool set_limit(struct reorder *r, uint32_t thread, uint64_t index)
 {
-	raise_cut(r, thread, 0);
+	extend_prefix(r, thread, 0);
 	r->threads[thread].limit = index;
-	return raise_cut(r, thread, index);
+	return extend_prefix(r, thread, index);
 }
 
 enum reorder_answer reorder_ask(struct reorder *r, uint32_t thread, uint64_t index,

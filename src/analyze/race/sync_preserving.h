@@ -9,10 +9,11 @@
  * The events of these prefixes, in the order of the trace, lead to a state in which both accesses
  * come next.
  *
- * What is kept of the trace are constraints: critical sections, order between threads, and reads
- * of another thread's write. A query visits the constraints before the two accesses. The work of
- * all queries is bounded by the length of the trace; beyond, the answer is REORDER_UNKNOWN.
- * Read locks count as exclusive, which loses some races and makes no answer wrong.
+ * Of the trace, only constraints are kept: critical sections, order between threads, and reads of
+ * another thread's write. A query visits the constraints before the two accesses. The number of
+ * visits in all queries is bounded by the length of the trace; beyond, the answer is
+ * REORDER_UNKNOWN. Read locks count as exclusive, which loses some races, but makes no REORDER_YES
+ * wrong.
  */
 #ifndef ANALYZE_RACE_SYNC_PRESERVING_H
 #define ANALYZE_RACE_SYNC_PRESERVING_H

@@ -147,8 +147,8 @@ static inline void skip_accesses(struct lookahead *a, uint32_t thread, uint64_t 
 }
 
 /*
- * Takes in `count` events that the reader put at `from`, and moves those that are to be delivered
- * together. `passed`: the number of accesses that the reader skipped before each event, or NULL.
+ * Examines `count` events that the reader put at `from`, and closes the gaps of those that are not
+ * delivered. `passed`: the number of accesses that the reader skipped before each event, or NULL.
  */
 static inline void accept(struct lookahead *a, struct event *from, unsigned count,
 			  const uint64_t *passed)

@@ -1,10 +1,10 @@
 /*
  * Reads the events of a trace a few dozen ahead of the analyses.
  *
- * Reading ahead has two uses. Analyses are told of an access ANALYSIS_AHEAD events before it
- * comes, and can prefetch their records of its memory. Plain accesses to memory that no analysis
- * cares about (unshared.h, ordered.h) are skipped: only their number is delivered, with the
- * thread's next event.
+ * Reading ahead has two uses. Analyses prefetch their records of an access' memory ANALYSIS_AHEAD
+ * events before they get the access. Plain accesses to memory that matters to no analysis
+ * (unshared.h, ordered.h) are skipped: only their number is delivered, with the thread's next
+ * event.
  */
 #ifndef ANALYZE_RELEVANCE_LOOKAHEAD_H
 #define ANALYZE_RELEVANCE_LOOKAHEAD_H
@@ -16,7 +16,7 @@
 #define LOOKAHEAD_BATCH 24u	/* events per call of the reader */
 #define LOOKAHEAD_RING 64u	/* events; a power of two, >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH */
 
-/* What the pre-passes say of one event. */
+/* What the pre-passes found out about one event. */
 struct lookahead_mark {
 	uint64_t skipped;	/* plain accesses of its thread that were skipped right before it */
 	bool unshared;		/* access to unshared memory; only if an analysis asks for it */
@@ -37,7 +37,7 @@ struct lookahead {
 	void **prefetch_states;	/* their states */
 	const struct alone *unshared;	/* NULL: nothing is known, or no analysis asks */
 	uint32_t page;		/* of `unshared`, selected by `wanted`; UNSHARED_NO_PAGE: none */
-	bool asks_unshared;	/* an analysis wants to know lookahead_mark.unshared */
+	bool asks_unshared;	/* an analysis needs lookahead_mark.unshared */
 	bool has_ordered;	/* the pass of ordered.h succeeded: `ordered` exceeds `unshared` */
 	/* By page of `unshared`: granules whose plain accesses are delivered; NULL: all. */
 	const struct granule_bits *relevant;

@@ -64,16 +64,16 @@ struct pass {
 		uint32_t epoch;
 	} *current;		/* by thread: the epoch numbered last, and its clock */
 	size_t thread_count;	/* length of `current` */
-	uint32_t thread;	/* of the access before; 0: a synchronisation came in between */
-	uint32_t now;		/* number of this thread's epoch */
-	unsigned user;		/* its bit of granule.users */
-	const struct vclock *strong;	/* its strong clock */
+	uint32_t thread;	/* of the previous access; 0: a synchronisation came since */
+	uint32_t now;		/* number of that thread's epoch */
+	unsigned user;		/* the thread's bit of granule.users */
+	const struct vclock *strong;	/* the thread's strong clock */
 	uint64_t events, last_relevant;	/* as in struct alone, so far */
 	uint64_t accesses;	/* so far */
 	uint64_t touched;	/* shared granules that they touched, counted each time */
 	uint64_t saved;		/* the part of `touched` that analyses could skip */
 	uint64_t granules;	/* accessed granules that are not unordered */
-	uint32_t until_judged;	/* of `touched`, what is left until the next call of judge() */
+	uint32_t until_judged;	/* granules still to be touched before the next judge() */
 	bool gave_up;
 };
 
@@ -209,7 +209,7 @@ static bool add_read(struct pass *p, union granule *g)
 	return true;
 }
 
-/* Whether analyses have to look at accesses to the granule. */
+/* Whether accesses to the granule may matter to analyses. */
 static inline bool is_unordered(const union granule *g)
 {
 	return g->write == UNORDERED && g->revisited;
@@ -407,13 +407,13 @@ static inline bool on_event(struct pass *p, const struct event *ev)
 /* False: the pass gave up, or the trace is damaged. */
 static bool run(struct pass *p, struct reader *trace)
 {
-	struct event some[BATCH];
+	struct event batch[BATCH];
 	struct err unused;
 	int got;
 
-	while ((got = reader_some(trace, some, BATCH, NULL, &unused)) > 0)
+	while ((got = reader_some(trace, batch, BATCH, NULL, &unused)) > 0)
 		for (int i = 0; i < got; i++)
-			if (!on_event(p, &some[i]) || p->gave_up)
+			if (!on_event(p, &batch[i]) || p->gave_up)
 				return false;
 	return got == 0;
 }

@@ -11,13 +11,13 @@
  * A granule also counts as ordered if no thread accesses it twice in one life of the memory,
  * because then it has no local pair. Most messages are like that, written once and read once,
  * under whatever locks. A granule is *unordered* if two conflicting accesses are not ordered and,
- * in this or another life, a thread accesses it twice. A life ends when memory is freed or
- * unmapped, given out anew, or when the thread whose stack it is starts or ends.
+ * in this or another life, a thread accesses it twice. A life ends when memory is freed,
+ * unmapped or allocated again, or when the thread whose stack it is starts or ends.
  *
  * The pass reads all events in order and keeps the epochs of the last write and of the reads since
  * then for each granule, as FastTrack does (Flanagan and Freund, PLDI 2009). It follows strong
- * order only, not calls, locks or atomics. It gives up when analyses would gain less from it than
- * it costs.
+ * order only, not calls, locks or atomics. It gives up as soon as it seems to cost more than
+ * analyses would save.
  *
  * Example. A clock [a b] has the components of threads A and B; A@1 is an access by A while A's
  * own component is 1. The granules are x and y, the semaphore is s.
@@ -31,7 +31,7 @@
  *   B reads x       [2 0]      [1 1]      B accessed x twice
  *   B reads y       [2 0]      [1 1]      A@2 is not seen (2 > 1): not ordered
  *
- * x was handed off from A to B and is ordered. y is unordered, so that analyses look at it.
+ * x was handed off from A to B and is ordered. y is unordered: analyses get its accesses.
  */
 #ifndef ANALYZE_RELEVANCE_ORDERED_H
 #define ANALYZE_RELEVANCE_ORDERED_H

@@ -6,7 +6,7 @@
 #include "analyze/context/access.h"
 #include "base/mem.h"
 
-#define WARM_UP 8192u	/* accesses not counted: early on, most memory has one user */
+#define WARM_UP 8192u	/* accesses not counted: at first, all memory has one user */
 #define SAMPLE 16384u	/* accesses between two decisions whether to give up */
 /* Shared accesses of 64 from which on the pass gives up: skipping the others would not pay. */
 #define MOSTLY_SHARED 60u
@@ -112,8 +112,8 @@ static void sample(struct scan *scan)
 }
 
 /* Slow path: another page, several granules, no size, or the end of a sample. */
-static __attribute__((noinline)) bool see_any(struct scan *scan, unsigned mark, uint64_t addr,
-					      uint64_t size)
+static __attribute__((noinline)) bool on_access_slow(struct scan *scan, unsigned mark,
+						     uint64_t addr, uint64_t size)
 {
 	uint64_t first = addr / 8, last = (addr + size - 1) / 8;
 
@@ -131,7 +131,7 @@ static __attribute__((noinline)) bool see_any(struct scan *scan, unsigned mark, 
 }
 
 /* Fast for one granule of the page of the access before; false: gave up. */
-static inline bool see_one(struct scan *scan, unsigned thread, unsigned kind, uint64_t addr,
+static inline bool on_access(struct scan *scan, unsigned thread, unsigned kind, uint64_t addr,
 			   uint64_t size)
 {
 	unsigned access = access_of(kind), mark = thread | (access & ACCESS_WRITE ? WRITTEN : 0);
@@ -140,21 +140,21 @@ static inline bool see_one(struct scan *scan, unsigned thread, unsigned kind, ui
 		return true;
 	if (__builtin_expect(scan->key != unshared_key(addr / 8) || size - 1 > 7 - addr % 8 ||
 			     scan->until_sample == 1, 0))
-		return see_any(scan, mark, addr, size);
+		return on_access_slow(scan, mark, addr, size);
 	scan->shared += touch_page(scan, addr / 8, mark);
 	scan->until_sample--;
 	return true;
 }
 
 /* Callback of reader_accesses(). */
-static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
+static bool on_accesses(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
 		uint64_t size)
 {
 	const struct trace_record *end = r + count;
 
 	thread = thread < SEVERAL ? thread : SEVERAL;
 	for (; r < end; r++)
-		if (!see_one(ctx, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
+		if (!on_access(ctx, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,
 			     size ? size : trace_site_size(r->site)))
 			return false;
 	return true;
@@ -218,7 +218,7 @@ struct alone *alone_new(struct reader *trace)
 	struct err unused;
 
 	more_slots(a);
-	scan.gave_up |= reader_accesses(trace, see, &scan, &unused) < 0;
+	scan.gave_up |= reader_accesses(trace, on_accesses, &scan, &unused) < 0;
 	a->shared_of_64 = estimate_shared(&scan);
 	scan.gave_up |= scan.seen && a->shared_of_64 >= MOSTLY_SHARED;
 	if (scan.gave_up) {

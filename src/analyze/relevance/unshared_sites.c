@@ -24,7 +24,7 @@ static bool is_unshared(struct scan *scan, uint64_t granule)
 }
 
 /* Callback of reader_accesses(). */
-static bool see(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
+static bool on_accesses(void *ctx, uint32_t thread, const struct trace_record *r, size_t count,
 		uint64_t size)
 {
 	const struct trace_record *end = r + count;
@@ -50,6 +50,6 @@ void idle_look(struct idle *sites, const struct alone *unshared,
 	struct err unused;
 
 	memset(sites->shared, 0, sizeof(sites->shared));
-	if (unshared->lost || reader_accesses(trace, see, &scan, &unused) < 0)
+	if (unshared->lost || reader_accesses(trace, on_accesses, &scan, &unused) < 0)
 		memset(sites->shared, 0xff, sizeof(sites->shared));
 }

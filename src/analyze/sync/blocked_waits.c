@@ -25,7 +25,7 @@
 #define ONCE_SECTIONS_MAX 4u	/* critical sections kept of an initialiser that runs once */
 
 struct thread {
-	struct vclock entered;		/* view.strong when it took the outermost lock it holds */
+	struct vclock entered;		/* view.strong when the thread took its outermost lock */
 	uint32_t cancelled;		/* 1 + index in cancel_at of its last cancellation */
 	bool ended, blocked;
 	struct candidate_event blocked_at;	/* `kind`: of the operation that blocks */
@@ -162,9 +162,9 @@ static void emit_wait_hold(const struct section *mine, const struct section *the
 
 /*
  * A wait of the thread has returned; event `until` of `waker` ended it. For each lock that the
- * thread holds, finds the waker's last section of the same lock before `until`. In this run the
- * waker took the lock first. If it came second, it would block on the lock and could not end the
- * wait.
+ * thread holds, finds the waker's last section of that lock before `until`. In this run the waker
+ * entered the section before the thread took the lock. In the other order the waker would block on
+ * the lock and could not end the wait.
  */
 static void wait_ended(struct blocked_waits *w, uint32_t waker, uint64_t until,
 		       const struct event *ev, const struct view *view, struct findings *out)
@@ -277,7 +277,8 @@ static void cancel_add(struct blocked_waits *w, const struct section *s,
 }
 
 /*
- * Adds cancel-held for locks of the target, 16 at most, last taken not strongly before this event.
+ * Adds cancel-held for at most 16 locks of the target: those whose last section did not begin
+ * strongly before the cancellation.
  */
 static void on_cancel(struct blocked_waits *w, const struct event *ev, const struct view *view)
 {

@@ -5,11 +5,11 @@
  * holds a lock is a dependency: thread, lock wanted, locks held. Equal dependencies at one site are
  * one, of which a few instances are kept that differ in strong order.
  *
- * A deadlock is a chain of dependencies of different threads. Each wants a lock that the next one
- * holds, and the last wants one that the first holds. No two of them may hold a common lock (a gate
- * lock). None may be strongly ordered before another, because a blocked thread could not have let
- * the other one come so far. Read locks conflict with write locks only. Tries and timed
- * acquisitions do not wait for ever, so they hold locks but want none.
+ * A deadlock is a cyclic chain of dependencies of different threads: each wants a lock that the
+ * next one holds. No two of them may hold a common lock (a gate lock). None may be strongly ordered
+ * before another: blocked at its acquisition, the first thread could not let the second one reach
+ * its own. Read locks conflict with write locks only. Try and timed acquisitions do not wait for
+ * ever: the locks they take count as held, but they want none.
  *
  * Bounded: DEPENDENCIES_MAX instances of dependencies, INSTANCES_MAX of each, STEPS_MAX steps of
  * the search, cycles of at most CYCLE_MAX threads.
@@ -111,15 +111,13 @@ static uint64_t hash_of(const struct section *held, size_t count, uint64_t lock,
 	return hash_add(hash_add(hash_add(hash_add(set, lock), shared), thread), pc);
 }
 
-/*
- * Which of INSTANCES_MAX slots takes the n-th instance: the first half stays, the rest is replaced.
- */
+/* The slot of instance `n`, from 0: the first half of INSTANCES_MAX stays, the rest is replaced. */
 static uint64_t instance_number(uint64_t n)
 {
 	return n < INSTANCES_MAX ? n : INSTANCES_MAX / 2 + n % (INSTANCES_MAX / 2);
 }
 
-/* Where to put another instance of the dependency; NULL: it is not kept. */
+/* The entry for a further instance of the dependency; NULL: the instance is not kept. */
 static struct dependency *instance_slot(struct deadlock *d, uint64_t hash, size_t held_count,
 					uint64_t strong_epoch)
 {
@@ -304,8 +302,8 @@ static void index_holders(struct deadlock *d)
 }
 
 /*
- * Emits the cycle: for each thread the acquisition of the lock it holds and the one that blocks.
- * Each blocking acquisition has to come after the next thread's first one.
+ * Emits the cycle: for each thread the acquisition of the lock it holds, then the one that blocks.
+ * Each blocking acquisition is to come after the next thread has acquired the lock it holds.
  */
 static void emit_cycle(struct deadlock *d, size_t length, struct findings *out)
 {

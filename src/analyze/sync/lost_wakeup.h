@@ -45,17 +45,16 @@ struct cond_op {
 		uint64_t lock;
 		/* section_granule() of writes under it, for all instances */
 		uint64_t writes;
-		uint64_t first;		/* 1 + event that took it last before this instance */
+		uint64_t first;		/* 1 + event that took it last before this signal */
 	} locks[LOCKS_MAX];
 	uint64_t strong_epoch;
 	struct vclock strong;
-	/* Newest first. Wait: accesses before it in the section of `mutex`; signal: before it. */
+	/* Newest first. Wait: accesses in its section of `mutex`; signal: any before it. */
 	struct state_access state[STATE_MAX];
 	size_t state_count;
 	bool partial;			/* some accesses did not fit */
 	bool woken;			/* wait: it returned in some instance */
-	/* wait: its thread then read the state again under the mutex */
-	bool rechecks;
+	bool rechecks;			/* wait: after it, its thread read the state again */
 };
 
 struct condition {

@@ -3,11 +3,11 @@
  *
  * lost-wake: a thread checks some state under a mutex and waits on a condition. The wake-up can be
  * lost in two cases: the signalling thread changes the state without the mutex, so the change and
- * the signal can come between check and wait; or both threads access no common state, so that a
- * signal before the wait is forgotten. Safe are
+ * the signal can come between check and wait; or the threads access no common state, so that a
+ * signal before the wait has no effect. Safe are
  * - a change under the mutex, even if the signal comes after unlocking it;
  * - a change after which the signalling thread takes the mutex;
- * - a signalling thread that read, under the mutex, what the waiter wrote before it waited.
+ * - a signalling thread that read, under the mutex, what the waiter wrote before the wait.
  * A condition may be signalled for several reasons. If one signal goes with state that the waiter
  * checks, the others are assumed to do so as well.
  *
@@ -86,7 +86,7 @@ static bool op_before(const struct cond_op *a, const struct cond_op *b)
 	return vclock_saw(&b->strong, a->at.thread, a->strong_epoch);
 }
 
-/* Event `which` is to be held before the critical section that the operation is in. */
+/* A proving run has to stop event `which` before the critical section of operation `side`. */
 static void hold_section(struct candidate *c, unsigned which, const struct cond_op *side)
 {
 	c->hold[which] = (int8_t)c->events;
@@ -107,7 +107,9 @@ static void judge_lost(struct lost_wakeups *w, const struct cond_op *wait,
 		findings_pruned(out, PRUNE_HB, 1);
 		return;
 	}
-	/* Strongly after the waiter took the mutex, which it needs: the wait comes first. */
+	/*
+	 * The signaller takes the mutex, strongly after the waiter took it: the wait comes first.
+	 */
 	if (vclock_saw(&signal->strong, wait->at.thread, wait->section_epoch) &&
 	    took_after(signal, wait->mutex, 0)) {
 		findings_pruned(out, PRUNE_LOCK, 1);
@@ -131,7 +133,7 @@ static void judge_lost(struct lost_wakeups *w, const struct cond_op *wait,
 	c.order[c.orders++] = (struct candidate_order){ c.events, (uint8_t)(c.events + 1) };
 	c.event[c.events++] = signal->at;
 	c.event[c.events++] = wait->at;
-	/* A waiter held right before its wait has the mutex, which the other thread may need. */
+	/* A waiter stopped right before its wait has the mutex, which the other thread needs. */
 	if (takes(signal, wait->mutex))
 		hold_section(&c, (unsigned)c.events - 1, wait);
 	findings_add(out, &c);
@@ -139,10 +141,10 @@ static void judge_lost(struct lost_wakeups *w, const struct cond_op *wait,
 
 /* Finds a change before the signal's critical section, and the waiter's first read of it. */
 static bool changes_before_section(const struct cond_op *wait, const struct cond_op *signal,
-				   const struct state_access **looked,
+				   const struct state_access **checked,
 				   const struct state_access **changed)
 {
-	*looked = *changed = NULL;
+	*checked = *changed = NULL;
 	for (size_t k = 0; k < signal->state_count && !*changed; k++) {
 		const struct state_access *b = &signal->state[k];
 
@@ -150,7 +152,7 @@ static bool changes_before_section(const struct cond_op *wait, const struct cond
 			continue;
 		for (size_t i = 0; i < wait->state_count; i++)
 			if (wait->state[i].read && state_overlap(&wait->state[i].at, &b->at)) {
-				*looked = &wait->state[i];
+				*checked = &wait->state[i];
 				*changed = b;
 			}
 	}
@@ -162,10 +164,10 @@ static void judge_late(struct lost_wakeups *w, const struct cond_op *wait,
 {
 	struct candidate c = { .pattern = PATTERN_LATE_WAKE, .events = 4,
 			       .orders = 2, .order = { { 0, 1 }, { 2, 3 } }, .count = 1 };
-	const struct state_access *looked, *changed;
+	const struct state_access *checked, *changed;
 
 	if (wait->at.thread == signal->at.thread || !wait->woken || wait->rechecks ||
-	    !changes_before_section(wait, signal, &looked, &changed))
+	    !changes_before_section(wait, signal, &checked, &changed))
 		return;
 	if (op_before(signal, wait) || op_before(wait, signal)) {
 		findings_pruned(out, PRUNE_HB, 1);
@@ -176,10 +178,10 @@ static void judge_late(struct lost_wakeups *w, const struct cond_op *wait,
 	c.size = changed->at.size;
 	c.addr2 = signal->at.addr;
 	c.event[0] = changed->at;
-	c.event[1] = looked->at;
+	c.event[1] = checked->at;
 	c.event[2] = wait->at;
 	c.event[3] = signal->at;
-	c.seen = changed->at.time < looked->at.time && wait->at.time < signal->at.time;
+	c.seen = changed->at.time < checked->at.time && wait->at.time < signal->at.time;
 	if (locks_has(w->ctx->locks, changed->at.lockset, wait->mutex))
 		hold_section(&c, 1, wait);
 	if (signal->in_section)
@@ -203,7 +205,7 @@ static bool judge_wrong(const struct cond_op *first, const struct cond_op *secon
 	    first->at.thread == second->at.thread || signal->at.thread == first->at.thread ||
 	    signal->at.thread == second->at.thread)
 		return false;
-	/* Strongly after a wait means after its end. */
+	/* An operation strongly after a wait comes after the wait has ended. */
 	if (op_before(second, first) || op_before(first, second) || op_before(signal, first) ||
 	    op_before(signal, second)) {
 		findings_pruned(out, PRUNE_HB, 1);

@@ -11,9 +11,9 @@
  * a loop to its end, where it looks like a use of the state. Only a thread that reads the state
  * again at the same site is known to be in a loop. All others are tried by controlled runs.
  *
- * Of each wait (thread and site) one instance is judged: the first one that a signal ended whose
- * thread had changed the state. Bounded: MAX_WAITS waits with WAIT_READS reads each; the last
- * RECENT_READS reads under locks of each thread.
+ * Of each wait (thread and site) one instance is judged: the first that was ended by the signal of
+ * a thread that had changed the state. Bounded: MAX_WAITS waits with WAIT_READS reads each; the
+ * last RECENT_READS reads under locks of each thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ struct wait {
 	uint64_t end_epoch;		/* strong, of its thread when it ended */
 	enum wait_state state;
 	bool rechecks;			/* the thread checked the state again: it is in a loop */
-	struct action change, signal, thief;
+	struct action change, signal, thief;	/* thief: the write that changes the state back */
 };
 
 struct thread {
@@ -76,7 +76,7 @@ struct recheck {
 	size_t count;
 	struct map at;			/* hash of thread and pc -> 1 + index in waits */
 	uint64_t granules;		/* section_granule() of all wait.read */
-	uint64_t ordered;		/* thieves that come strongly after the wait's end */
+	uint64_t ordered;		/* number of writes strongly after the wait's end */
 };
 
 static void *recheck_open(const struct analysis_context *ctx)
@@ -130,7 +130,7 @@ static void action_set(struct recheck *r, struct action *a, const struct wait *w
 	if (in)
 		a->section = section_begin(in);
 	/*
-	 * If this thread waited itself: hold it before that wait's section, so that it need not
+	 * A thread that waited itself is stopped before its wait's section, so that it need not
 	 * wait.
 	 */
 	if (in && t->wait && r->waits[t->wait - 1].mutex == w->mutex)
@@ -286,7 +286,8 @@ static void add_event(struct candidate *c, const struct action *a)
 }
 
 /*
- * Event `which` is to be held before its critical section: within it would block the other threads.
+ * A proving run has to stop event `which` before its critical section: stopped within, it would
+ * block the other threads.
  */
 static void hold_section(struct candidate *c, unsigned which, const struct action *a)
 {

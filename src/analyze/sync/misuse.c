@@ -15,7 +15,7 @@
  * join-detach  a detached thread is joined
  * join-self    a thread joins itself
  * detach-bad   a joined or detached thread is detached
- * end-held     a thread ended with a lock, and no other thread recovered it as a robust mutex
+ * end-held     a thread ended with a lock held, and no thread recovered it as a robust mutex
  * exit-held    the process exits from within a critical section
  *
  * Left out: locks that a thread seems not to hold, if records were lost; a lock that the first
@@ -40,7 +40,7 @@ struct object {
 	enum { LIFE_UNKNOWN, LIFE_ALIVE, LIFE_DEAD } life;
 	struct candidate_event made, ended;	/* last initialisation, last destruction */
 	uint32_t users;				/* holders, waiters, threads in the barrier */
-	struct candidate_event user;		/* the event of the last one that came */
+	struct candidate_event user;		/* the event that made the newest user one */
 	uint64_t mutex;				/* condition: of the last wait */
 	struct candidate_event orphan_acquired;	/* a lock whose holder ended: its acquisition */
 	struct candidate_event holder_end;	/* the holder's end; thread 0: none, or recovered */
@@ -238,10 +238,7 @@ static void on_wait(struct object *o, bool not_held, const struct event *ev,
 static void on_object(struct misuse *m, const struct event *ev, const struct view *view,
 		      struct findings *out)
 {
-	/*
-	 * Semaphores have no holder: any thread may post, and a wait need not be followed by a
-	 * post.
-	 */
+	/* Semaphores have no holder: any thread may post, and no post need follow a wait. */
 	enum section_change change = kind_class(ev->kind) == TRACE_CLASS_SEM ? SECTION_NONE :
 				     sections_event(m->sections, ev, view);
 	uint64_t lock = trace_lock(ev->kind, ev->addr, ev->arg);

@@ -4,7 +4,7 @@
  */
 #include "coverage/fold/fold_internal.h"
 
-#define MAX_WORK (64u << 20)	/* combinations tried; beyond, iRoots are missing */
+#define MAX_WORK (64u << 20)	/* combinations tried: bounds time; then iRoots are missing */
 
 static const struct iroot_pair *pair_of(const struct iroot_profile *p, uint32_t first,
 					uint32_t second)
@@ -16,8 +16,8 @@ static const struct iroot_pair *pair_of(const struct iroot_profile *p, uint32_t 
 }
 
 /*
- * Both threads always hold one lock from the first to the second event of their pair. Then one pair
- * is over before the other begins, so neither idiom 4 nor 5 is possible.
+ * True if both threads always hold one lock from the first to the second event of their pair. Then
+ * one pair ends before the other begins: neither idiom 4 nor 5 is possible.
  */
 static bool is_exclusive(const struct iroot_profile *p, const struct iroot_pair *x,
 			 const struct iroot_pair *y)

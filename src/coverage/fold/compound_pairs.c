@@ -37,23 +37,23 @@ static bool count_pair_variable(struct iroot_profile *p, const struct iroot_node
 
 /* Reduces the common locks of the pair to those that this instance holds as well. */
 static void intersect_locks(struct iroot_profile *p, struct iroot_pair *pair,
-			    const struct iroot_common_locks *over)
+			    const struct iroot_common_locks *common)
 {
 	struct iroot_common_locks *all;
 	uint32_t kept = 0;
 
 	if (!(pair->kinds & IROOT_PAIR_OTHER)) {
-		pair->common_locks = over->count ? iroot_alloc(p, sizeof(*all)) : 0;
+		pair->common_locks = common->count ? iroot_alloc(p, sizeof(*all)) : 0;
 		if (pair->common_locks)
-			*(struct iroot_common_locks *)iroot_at(p, pair->common_locks) = *over;
+			*(struct iroot_common_locks *)iroot_at(p, pair->common_locks) = *common;
 		return;
 	}
 	all = pair->common_locks ? iroot_at(p, pair->common_locks) : NULL;
 	for (uint32_t i = 0; all && i < all->count; i++)
-		for (uint32_t k = 0; k < over->count; k++)
-			if (over->at[k].lock == all->at[i].lock) {
+		for (uint32_t k = 0; k < common->count; k++)
+			if (common->at[k].lock == all->at[i].lock) {
 				all->at[kept].lock = all->at[i].lock;
-				all->at[kept++].shared = all->at[i].shared | over->at[k].shared;
+				all->at[kept++].shared = all->at[i].shared | common->at[k].shared;
 				break;
 			}
 	if (all)
@@ -86,7 +86,7 @@ static uint32_t pair_new(struct iroot_profile *p, uint64_t key, const struct iro
 
 bool iroot_pair_add(struct iroot_profile *p, const struct iroot_node_id *first,
 		    const struct iroot_node_id *second, uint32_t kind,
-		    const struct iroot_common_locks *over)
+		    const struct iroot_common_locks *common)
 {
 	uint64_t key = iroot_pair_key(first->key, second->key);
 	uint32_t ref = iroot_table_get(p, &p->pairs, key);
@@ -100,7 +100,7 @@ bool iroot_pair_add(struct iroot_profile *p, const struct iroot_node_id *first,
 		return true;
 	pair = iroot_at(p, ref);
 	if (kind == IROOT_PAIR_OTHER)
-		intersect_locks(p, pair, over);
+		intersect_locks(p, pair, common);
 	pair->kinds |= kind;
 	return true;
 }
@@ -128,15 +128,15 @@ static enum paired pair_with(struct iroot_profile *p, uint32_t event,
 {
 	const struct iroot_node_id first = { before->second, before->var, name->thread, event };
 	uint32_t kind = before->var == name->var ? IROOT_PAIR_SAME : IROOT_PAIR_OTHER;
-	struct iroot_common_locks over;
+	struct iroot_common_locks common;
 
 	if (!before->var)
 		return PAIRED;
 	if (before->first == t->index || t->index - before->first > p->window)
 		return PAIRED_NOT_NOW;
 	if (kind == IROOT_PAIR_OTHER)
-		locks_kept(t->thread, before->first, &over);
-	return iroot_pair_add(p, &first, name, kind, &over) ? PAIRED : PAIRED_ENOUGH;
+		locks_kept(t->thread, before->first, &common);
+	return iroot_pair_add(p, &first, name, kind, &common) ? PAIRED : PAIRED_ENOUGH;
 }
 
 /* Pairs the step with the thread's recent accesses. True: an equal step would add nothing. */
@@ -167,16 +167,16 @@ void iroot_pairs_step(struct iroot_profile *p, const struct iroot_location_step 
 	struct iroot_recent_list *list = &t->thread->recents;
 	struct iroot_recent *r;
 	uint64_t key, *done;
-	bool made;
+	bool added;
 
-	r = iroot_recent_meet(p, list, t->event, 0, 0, &made);
+	r = iroot_recent_put(p, list, t->event, 0, 0, &added);
 	if (!r)
 		return;
 	key = mix_add_small(list->hash, name->key);
 	for (uint32_t i = 0; i < list->sections; i++)
 		key = mix_add_small(key ^ list->section[i].hash, t->thread->held[i].lock);
 	done = &p->done[(key ^ key >> 32) % IROOT_DONE];
-	/* Iterations of a loop come here with the same recent accesses. */
+	/* Iterations of a loop repeat a step with equal recent accesses. */
 	if (*done != key && pair_with_recent(p, t, r, name))
 		*done = key;
 	iroot_recent_set(list, r, &now);

@@ -64,7 +64,7 @@ static inline unsigned trace_steps(struct iroot_step out[TRACE_STEPS], uint32_t 
 		s.op = step_of_sync(kind, roles, result);
 		if (s.op == IROOT_OP_CREATE || s.op == IROOT_OP_JOIN)
 			s.addr = arg;
-		/* Blocks of malloc share no granule: end the history of the last one as a whole. */
+		/* Rounded up to end the last granule's history, too: malloc's blocks share none. */
 		s.size = kind == TRACE_MALLOC && arg < UINT64_MAX - 7 ? (arg + 7) & ~7ull : arg;
 	}
 	out[0] = s;

@@ -70,7 +70,7 @@ static struct iroot_recent_list *recents_of(struct iroot_profile *p, uint32_t on
 	return iroot_at(p, p->last_recents);
 }
 
-/* Idioms 1, 4, 5 and 6: the new dependency from -> t, and recent ones between the same threads. */
+/* Idioms 1, 4, 5 and 6: joins the dependency from -> t with recent ones of the two threads. */
 static void find_all(struct iroot_profile *p, struct iroot_last *from,
 		     const struct iroot_location_step *t, uint64_t var)
 {
@@ -78,11 +78,11 @@ static void find_all(struct iroot_profile *p, struct iroot_last *from,
 	struct iroot_recent_list *list = recents_of(p, from->thread, t->thread->own);
 	const struct iroot_recent *e;
 	struct iroot_recent *d;
-	bool made;
+	bool added;
 
-	d = list ? iroot_recent_meet(p, list, from->event, t->event, from->thread < t->thread->own,
-				     &made) : NULL;
-	if (!d || made)
+	d = list ? iroot_recent_put(p, list, from->event, t->event, from->thread < t->thread->own,
+				    &added) : NULL;
+	if (!d || added)
 		iroot_found_add(p, IROOT_EXPOSED, 1, from->event, t->event, 0, 0);
 	if (!d)
 		return;
@@ -93,8 +93,8 @@ static void find_all(struct iroot_profile *p, struct iroot_last *from,
 }
 
 /*
- * Idioms 2 and 3: the thread's own access A before, if `from` (idiom 2), or an access of its thread
- * before it (idiom 3), depends on A.
+ * Idioms 2 and 3: finds an earlier access A of the step's thread on which `from` depends (idiom 2),
+ * or on which an earlier access of the thread of `from` depends (idiom 3).
  */
 static void find_same_variable(struct iroot_profile *p, const struct iroot_last *from,
 			       const struct iroot_location_step *t, uint8_t bytes)
@@ -159,7 +159,7 @@ static struct iroot_last *last_of(struct iroot_profile *p, struct iroot_location
 	return NULL;
 }
 
-/* Makes the step its thread's last access to its bytes. Reuses or frees entries without bytes. */
+/* Makes the step its thread's last access to the step's bytes. Reuses or frees empty entries. */
 static void set_last(struct iroot_profile *p, const struct iroot_location_step *t)
 {
 	uint32_t *link = &t->loc->last, ref = 0;
@@ -198,7 +198,7 @@ void iroot_exposed_step(struct iroot_profile *p, const struct iroot_location_ste
 	struct iroot_last *first = t->loc->last ? iroot_at(p, t->loc->last) : NULL;
 	uint8_t left = t->mask;
 
-	/* The thread repeats its last access, with none in between. */
+	/* The thread accesses the same bytes again, with no other access in between. */
 	if (first && first->thread == t->thread->own && first->mask == t->mask &&
 	    first->last == t->mask) {
 		first->shared = t->shared;

@@ -7,13 +7,13 @@
 uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access)
 {
 	uint64_t key = (site << 2 | access) + 1;
-	struct iroot_cache_slot *near = iroot_cache_slot(p->event_cache, key);
+	struct iroot_cache_slot *cached = iroot_cache_slot(p->event_cache, key);
 	struct iroot_event *e;
 	uint32_t *number;
 	bool added;
 
-	if (near->key == key)
-		return near->ref;
+	if (cached->key == key)
+		return cached->ref;
 	number = iroot_table_put(p, &p->events, mix_add_small(site, access), &added);
 	if (!number)
 		return 0;
@@ -25,7 +25,7 @@ uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t acc
 		e->site = site;
 		e->access = access;
 	}
-	*near = (struct iroot_cache_slot){ key, *number, 0 };
+	*cached = (struct iroot_cache_slot){ key, *number, 0 };
 	return *number;
 }
 
@@ -34,7 +34,7 @@ const struct iroot_event *iroot_event_at(const struct iroot_profile *p, uint32_t
 	return iroot_at(p, number);
 }
 
-/* Order of static events, by which idiom 5 is normalised: it is symmetric in its two threads. */
+/* Orders static events, to normalise idiom 5, which is symmetric in its two threads. */
 static bool is_later(const struct iroot_profile *p, uint32_t a, uint32_t b)
 {
 	const struct iroot_event *x = iroot_at(p, a), *y = iroot_at(p, b);

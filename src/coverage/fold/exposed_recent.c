@@ -5,7 +5,7 @@
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
-#define FIRST 8u	/* initial capacity of a list */
+#define FIRST_CAPACITY 8u	/* entries of a list */
 
 static uint64_t key_of(const struct iroot_recent_list *list, uint32_t first, uint32_t second,
 		       uint32_t direction)
@@ -23,7 +23,7 @@ static uint64_t hash_instances(const struct iroot_recent *r, uint64_t since)
 	return hash;
 }
 
-/* Takes the entry out of the list's hashes before it changes; add_hash() puts it back. */
+/* Removes the entry from the list's hashes, before it changes. add_hash() adds it again. */
 static void subtract_hash(struct iroot_recent_list *list, const struct iroot_recent *r)
 {
 	list->hash -= hash_instances(r, 0);
@@ -52,7 +52,7 @@ void iroot_recent_end(struct iroot_recent_list *list, uint32_t section)
 
 static bool grow(struct iroot_profile *p, struct iroot_recent_list *list)
 {
-	uint32_t capacity = list->capacity ? list->capacity * 2 : FIRST;
+	uint32_t capacity = list->capacity ? list->capacity * 2 : FIRST_CAPACITY;
 	uint32_t ref = iroot_alloc(p, capacity * sizeof(struct iroot_recent));
 	const uint64_t *from = iroot_at(p, list->entries);
 	uint64_t *to = iroot_at(p, ref);
@@ -71,16 +71,17 @@ static uint32_t replace_oldest(struct iroot_profile *p, struct iroot_recent_list
 {
 	struct iroot_recent *at = iroot_at(p, list->entries);
 	uint32_t oldest = 0;
-	uint32_t *loc;
-	bool added;
+	uint32_t *position;
+	bool unused;
 
 	for (uint32_t i = 1; i < list->count; i++)
 		if (at[i].stamp < at[oldest].stamp)
 			oldest = i;
-	loc = iroot_table_put(p, &p->recents, key_of(list, at[oldest].event[0], at[oldest].event[1],
-						     at[oldest].direction), &added);
-	if (loc)
-		*loc = 0;
+	position = iroot_table_put(p, &p->recents,
+				   key_of(list, at[oldest].event[0], at[oldest].event[1],
+					  at[oldest].direction), &unused);
+	if (position)
+		*position = 0;
 	subtract_hash(list, &at[oldest]);
 	for (unsigned i = 0; i < 3; i++)
 		at[oldest].instance[i].var = 0;
@@ -89,39 +90,39 @@ static uint32_t replace_oldest(struct iroot_profile *p, struct iroot_recent_list
 	return oldest;
 }
 
-/* 1 + position of the entry, made if it is new; 0: no memory is left. */
+/* 1 + position of the entry, added if it is new; 0: no memory is left. */
 static uint32_t index_of(struct iroot_profile *p, struct iroot_recent_list *list, uint32_t first,
-			 uint32_t second, uint32_t direction, bool *made)
+			 uint32_t second, uint32_t direction, bool *added)
 {
 	struct iroot_recent *r;
-	uint32_t *loc, at;
-	bool added;
+	uint32_t *position, at;
+	bool unused;
 
 	if (!list->id)
 		list->id = ++p->recents_count;
-	loc = iroot_table_put(p, &p->recents, key_of(list, first, second, direction), &added);
-	if (!loc || *loc)
-		return loc ? *loc : 0;
+	position = iroot_table_put(p, &p->recents, key_of(list, first, second, direction), &unused);
+	if (!position || *position)
+		return position ? *position : 0;
 	if (list->count == list->capacity && list->capacity < IROOT_RECENT && !grow(p, list))
 		return 0;
 	at = list->count < list->capacity ? list->count++ : replace_oldest(p, list);
-	*loc = at + 1;
+	*position = at + 1;
 	r = (struct iroot_recent *)iroot_at(p, list->entries) + at;
 	r->event[0] = first;
 	r->event[1] = second;
 	r->direction = direction;
-	*made = true;
-	return *loc;
+	*added = true;
+	return *position;
 }
 
-struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recent_list *list,
-				       uint32_t first, uint32_t second, uint32_t direction,
-				       bool *made)
+struct iroot_recent *iroot_recent_put(struct iroot_profile *p, struct iroot_recent_list *list,
+				      uint32_t first, uint32_t second, uint32_t direction,
+				      bool *added)
 {
 	uint8_t *where = &list->position[(first * 5 + second * 3 + direction) / 2 % IROOT_RECENT];
 	struct iroot_recent *r;
 
-	*made = false;
+	*added = false;
 	if (*where && *where <= list->count) {
 		r = (struct iroot_recent *)iroot_at(p, list->entries) + (*where - 1u);
 		if (r->event[0] == first && r->event[1] == second && r->direction == direction) {
@@ -129,7 +130,7 @@ struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_rec
 			return r;
 		}
 	}
-	*where = (uint8_t)index_of(p, list, first, second, direction, made);
+	*where = (uint8_t)index_of(p, list, first, second, direction, added);
 	if (!*where)
 		return NULL;
 	r = (struct iroot_recent *)iroot_at(p, list->entries) + (*where - 1u);

@@ -6,9 +6,11 @@
  * that the memory may be mapped at another address in another process. Ref 0 is "none".
  *
  * The program under test may write anywhere, and so into this memory. Therefore every reference is
- * checked where it is followed (iroot_at()), every count where it is used, and lists may neither
- * have cycles nor, in one step, more elements than the budget (iroot_next_older()). After the first
- * error the profile is damaged: every reference then leads to zeroed memory.
+ * checked where it is followed (iroot_at()), and every count where it is used. Most lists are
+ * followed with iroot_next_older(), which refuses cycles and, in one step, more elements than the
+ * budget. Lists whose elements are reused (iroot_location.last, iroot_history.pending) are not
+ * checked for cycles. After the first error the profile is damaged: every reference then leads to
+ * zeroed memory.
  */
 #ifndef COVERAGE_FOLD_FOLD_INTERNAL_H
 #define COVERAGE_FOLD_FOLD_INTERNAL_H
@@ -22,8 +24,8 @@
 #define IROOT_DONE 4096u	/* slots of the cache of pair combinations that add nothing */
 #define IROOT_MAX_PIECE 2048u	/* bytes; no object except tables and clocks is larger */
 #define IROOT_LIST_BUDGET (1ull << 29)	/* list elements visited in one step, or at the end */
-#define IROOT_PAIR_VARIABLES 16u	/* variables or pairs of them kept of a pair of sites */
-#define IROOT_CACHE_SLOTS 1024u	/* of the caches of locations and events */
+#define IROOT_PAIR_VARIABLES 16u	/* variables, or pairs of variables, kept for two sites */
+#define IROOT_CACHE_SLOTS 1024u	/* slots of the caches of locations and of events */
 #define IROOT_SEEN 8u		/* node ids of a history with remembered signatures */
 #define IROOT_EDGE_VARIABLES 1024u	/* variables for which edges between two sites are kept */
 #define IROOT_HISTORY_SIZES 5u	/* capacities of a history: IROOT_HISTORY_MIN << 0 to 4 */
@@ -106,23 +108,23 @@ struct iroot_thread {
 	uint32_t number;	/* iroot_step.thread */
 	uint32_t own;		/* index of its component in clocks */
 	uint32_t clock;		/* ref of struct iroot_clock */
-	bool clock_used;	/* somebody keeps `clock`: copy before changing it */
+	bool clock_kept;	/* other structs refer to `clock`: copy it before a change */
 	bool ended;		/* it was joined */
 	uint64_t events;	/* accesses and lock operations so far */
 	struct iroot_held held[IROOT_HELD];	/* in order of acquisition */
 	uint32_t held_count;
 	struct iroot_recent_list recents;	/* recent accesses */
 	uint32_t next;		/* list of all threads, newest first */
-	/* spin_flags.c: the last step, if it was a read. */
-	uint32_t spins;		/* how often it was made in a row */
+	/* spin_flags.c: the last step, if it was a read. spins 0: it was not. */
+	uint32_t spins;		/* number of equal reads in a row */
 	uint64_t spin_site, spin_addr;
 	uint64_t spin_write;	/* site of another thread's write to spin_addr since; 0: none */
-	bool spin_read;		/* the thread has read spin_addr since that write */
+	bool spin_read;		/* the thread has read spin_addr since spin_write */
 };
 
 /*
- * A thread's last access to some bytes of a location, and the first access to them by another
- * thread after it. The masks of one thread's accesses do not overlap.
+ * A thread's last access to some bytes of a location, and the first access to these bytes after it
+ * by another thread. The masks of one thread's accesses do not overlap.
  */
 struct iroot_last {
 	uint8_t mask;		/* bytes for which it is this thread's last access */
@@ -132,13 +134,13 @@ struct iroot_last {
 	uint32_t thread, event;	/* iroot_thread.own, static event */
 	uint32_t next_thread, next_event;	/* of the next access; thread 0: none yet */
 	uint32_t next;		/* list of the location */
-	uint64_t index, next_index;	/* events of each access's own thread */
+	uint64_t index, next_index;	/* of both accesses, each among the events of its thread */
 };
 
 /* A granule (8 aligned bytes), or a lock. */
 struct iroot_location {
 	uint64_t addr;
-	uint32_t number;	/* unique; a new one when the memory is allocated anew */
+	uint32_t number;	/* unique; a new one when the memory is allocated again */
 	uint32_t is_lock;
 	uint32_t last;		/* list of struct iroot_last */
 	uint32_t histories;	/* list of struct iroot_history, one for each thread */
@@ -184,7 +186,7 @@ struct iroot_lockset {
 	} at[];
 };
 
-/* What tells apart two entries of one node id: with equal signatures they predict the same. */
+/* What distinguishes entries of one node id: with equal signatures they predict the same. */
 struct iroot_signature {
 	uint32_t clock, before, after, mask;	/* as in struct iroot_entry; clock 0: none */
 	uint64_t locks;		/* hash of the annotated lockset */
@@ -193,7 +195,7 @@ struct iroot_signature {
 /* The last signatures of one node id, and its last predecessors in IROOT_PAIR_NEXT. */
 struct iroot_seen {
 	uint64_t key, before_key[2];	/* of the node id, of the predecessors' */
-	uint32_t number;	/* of the location then */
+	uint32_t number;	/* iroot_location.number when the struct was made */
 	uint32_t in_table;	/* signatures of this clock are also in iroot_profile.known */
 	struct iroot_signature signature[2];	/* of one clock, the newest first */
 };
@@ -271,11 +273,11 @@ struct iroot_profile {
 	uint64_t lost;		/* objects that did not fit */
 	uint32_t finished, no_locks;	/* no_locks: ref of the empty lockset */
 	uint64_t steps, dependencies, location_count, entry_count, pair_count;
-	/* By hash of their identity. `granule_blocks`: by block of granules; `known`: keys only. */
+	/* By hash of identity; granule_blocks by number of the block. known: keys, no values. */
 	struct iroot_table events, granule_blocks, locks, threads, syncs, pairs_of, found, known,
 		sets, nodes, edges, edge_sites, pairs, pair_sites, recents;
 	uint32_t event_count, found_count, thread_count, recents_count;
-	uint32_t busy;			/* in the middle of a step */
+	uint32_t busy;			/* a step is in progress */
 	uint32_t thread_cache[IROOT_RECENT];	/* direct-mapped, by number */
 	uint64_t last_two;		/* the two threads of the last dependency */
 	uint32_t uncreated_threads;	/* threads without a CREATE step, but for the first */
@@ -303,7 +305,7 @@ _Static_assert(IROOT_HISTORY * sizeof(struct iroot_entry) <= IROOT_MAX_PIECE &&
 /* fold_memory.c: marks the profile as damaged (unless ref is 0) and returns zeroed memory. */
 void *iroot_bad_ref(const struct iroot_profile *p, uint32_t ref);
 
-/* What `ref` refers to: IROOT_MAX_PIECE bytes that may be read and written, whatever `ref` is. */
+/* The object of `ref`. Whatever `ref` is, IROOT_MAX_PIECE bytes there may be read and written. */
 static inline void *iroot_at(const struct iroot_profile *p, uint32_t ref)
 {
 	uint64_t at = (uint64_t)ref * 8;
@@ -330,17 +332,21 @@ iroot_cache_slot(struct iroot_cache_slot all[IROOT_CACHE_SLOTS], uint64_t key)
 	return &all[(mix_spread(key) >> 32) % IROOT_CACHE_SLOTS];
 }
 
-/* fold_memory.c: zeroed memory, a value that may be set, a value. 0 or NULL: no memory is left. */
+/* fold_memory.c: ref of zeroed memory; 0: no memory is left. */
 uint32_t iroot_alloc(struct iroot_profile *p, uint64_t bytes);
+
+/* Pointer to the value of the key, added as 0 if it is new. NULL: no memory is left. */
 uint32_t *iroot_table_put(struct iroot_profile *p, struct iroot_table *t, uint64_t key,
 			  bool *added);
+
+/* The value of the key; 0: it is not in the table. */
 uint32_t iroot_table_get(const struct iroot_profile *p, const struct iroot_table *t, uint64_t key);
 
 /* fold_location.c: ref of a granule (addr >> 3) or lock, made if needed; 0: no memory is left. */
 uint32_t iroot_location_granule(struct iroot_profile *p, uint64_t granule);
 uint32_t iroot_location_lock(struct iroot_profile *p, uint64_t addr);
 
-/* Ends the history of all granules that lie within the range: the memory was allocated anew. */
+/* Ends the history of all granules within the range, whose memory was allocated again. */
 void iroot_location_forget(struct iroot_profile *p, uint64_t addr, uint64_t size);
 
 /* fold_order.c: a thread, made if needed. `created`: a CREATE or JOIN step names it. */
@@ -348,7 +354,7 @@ struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number, bool
 void iroot_order_step(struct iroot_profile *p, struct iroot_thread *t,
 		      const struct iroot_step *step);
 
-/* Ref of the thread's strong clock now, which does not change any more. */
+/* Ref of the thread's present strong clock, which is not changed from now on. */
 uint32_t iroot_clock_keep(struct iroot_profile *p, struct iroot_thread *t);
 
 static inline uint32_t iroot_clock_get(const struct iroot_profile *p, const struct iroot_clock *c,
@@ -380,7 +386,7 @@ struct iroot_location_step {
 	uint64_t index;		/* of the thread's events */
 };
 
-/* exposed_found.c: numbers of static events, iRoots. */
+/* exposed_found.c: the number of a static event, added if it is new; 0: no memory is left. */
 uint32_t iroot_event_number(struct iroot_profile *p, uint64_t site, uint32_t access);
 const struct iroot_event *iroot_event_at(const struct iroot_profile *p, uint32_t number);
 
@@ -389,18 +395,18 @@ void iroot_found_add(struct iroot_profile *p, uint32_t flag, uint32_t idiom, uin
 		     uint32_t c, uint32_t d);
 
 /*
- * exposed_recent.c: the entry for these events, made if it is new (with zeroed `joined`), as the
- * newest. NULL: no memory is left. Other entries may move.
+ * exposed_recent.c: the entry for these events, which becomes the newest. It is added with zeroed
+ * `joined` if it is new (*added); then other entries may move. NULL: no memory is left.
  */
-struct iroot_recent *iroot_recent_meet(struct iroot_profile *p, struct iroot_recent_list *list,
-				       uint32_t first, uint32_t second, uint32_t direction,
-				       bool *made);
+struct iroot_recent *iroot_recent_put(struct iroot_profile *p, struct iroot_recent_list *list,
+				      uint32_t first, uint32_t second, uint32_t direction,
+				      bool *added);
 
 /* Adds an instance to the entry. */
 void iroot_recent_set(struct iroot_recent_list *list, struct iroot_recent *r,
 		      const struct iroot_instance *instance);
 
-/* A critical section begins with the thread's event `since`; the section at this position ends. */
+/* Begins a critical section with the thread's event `since`; ends the section at this position. */
 void iroot_recent_section(struct iroot_recent_list *list, uint64_t since);
 void iroot_recent_end(struct iroot_recent_list *list, uint32_t section);
 
@@ -418,15 +424,18 @@ void iroot_history_add(struct iroot_profile *p, const struct iroot_location *loc
 		       struct iroot_history *h, const struct iroot_entry *entry);
 void iroot_history_clear(struct iroot_profile *p, struct iroot_history *h);
 
-/* predicted_seen.c: what is remembered of the node id. NULL: nothing, or no memory is left. */
+/*
+ * predicted_seen.c: what is remembered of a node id; NULL: nothing. iroot_seen_make() adds it,
+ * perhaps in place of another node id's; NULL: no memory is left.
+ */
 struct iroot_seen *iroot_seen_find(const struct iroot_profile *p, const struct iroot_location *loc,
 				   const struct iroot_history *h, uint64_t key);
 struct iroot_seen *iroot_seen_make(struct iroot_profile *p, const struct iroot_location *loc,
 				   struct iroot_history *h, uint64_t key);
 
 /*
- * Was there an access with the signature of `w`? Remembers it. `locks`: hash of its annotated
- * lockset; `s`: from iroot_seen_make(), may be NULL.
+ * Has there been an access with the signature of `w`? Remembers this one. `locks`: hash of the
+ * annotated lockset of `w`; `s`: from iroot_seen_make(), may be NULL.
  */
 bool iroot_seen_known(struct iroot_profile *p, const struct iroot_history *h,
 		      const struct iroot_pending *w, uint64_t locks, struct iroot_seen *s);
@@ -443,7 +452,7 @@ void iroot_exposed_step(struct iroot_profile *p, const struct iroot_location_ste
 /* predicted.c: adds the step to its thread's history; finds predicted dependencies and pairs. */
 void iroot_predicted_step(struct iroot_profile *p, const struct iroot_location_step *t);
 
-/* No further access to the location follows: finishes pending accesses, clears the histories. */
+/* Ends the location's histories: finishes pending accesses, then clears the entries. */
 void iroot_predicted_forget(struct iroot_profile *p, struct iroot_location *loc);
 
 static inline struct iroot_node_id iroot_node_id(uint64_t var, uint32_t thread, uint32_t event)

@@ -51,27 +51,27 @@ static uint32_t lock_by_table(struct iroot_profile *p, uint64_t addr)
 uint32_t iroot_location_granule(struct iroot_profile *p, uint64_t granule)
 {
 	uint64_t key = granule << 1 | 1;
-	struct iroot_cache_slot *near = iroot_cache_slot(p->location_cache, key);
-	uint32_t ref = near->key == key ? near->ref : granule_by_table(p, granule);
+	struct iroot_cache_slot *cached = iroot_cache_slot(p->location_cache, key);
+	uint32_t ref = cached->key == key ? cached->ref : granule_by_table(p, granule);
 
 	if (ref)
-		*near = (struct iroot_cache_slot){ key, ref, 0 };
+		*cached = (struct iroot_cache_slot){ key, ref, 0 };
 	return ref;
 }
 
 uint32_t iroot_location_lock(struct iroot_profile *p, uint64_t addr)
 {
 	uint64_t key = (addr + 1) << 1;
-	struct iroot_cache_slot *near = iroot_cache_slot(p->location_cache, key);
-	uint32_t ref = near->key == key ? near->ref : lock_by_table(p, addr);
+	struct iroot_cache_slot *cached = iroot_cache_slot(p->location_cache, key);
+	uint32_t ref = cached->key == key ? cached->ref : lock_by_table(p, addr);
 
 	if (ref)
-		*near = (struct iroot_cache_slot){ key, ref, 0 };
+		*cached = (struct iroot_cache_slot){ key, ref, 0 };
 	return ref;
 }
 
-/* Ends the history of the location: it gets a new number. */
-static void start_anew(struct iroot_profile *p, struct iroot_location *loc)
+/* Ends the history of the location, and gives it a new number: it is another variable now. */
+static void location_renew(struct iroot_profile *p, struct iroot_location *loc)
 {
 	if (!loc->used)
 		return;
@@ -100,7 +100,7 @@ void iroot_location_forget(struct iroot_profile *p, uint64_t addr, uint64_t size
 			struct iroot_location *loc = iroot_at(p, ref);
 
 			if (!loc->is_lock && loc->addr / 8 - first < end - first)
-				start_anew(p, loc);
+				location_renew(p, loc);
 			ref = loc->next;
 		}
 		return;
@@ -111,6 +111,6 @@ void iroot_location_forget(struct iroot_profile *p, uint64_t addr, uint64_t size
 
 		for (uint32_t i = 0; ref && i < BLOCK; i++)
 			if (numbers[i] && block * BLOCK + i - first < end - first)
-				start_anew(p, iroot_at(p, numbers[i]));
+				location_renew(p, iroot_at(p, numbers[i]));
 	}
 }

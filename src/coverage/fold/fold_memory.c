@@ -1,5 +1,5 @@
 /*
- * The memory of a profile: allocation without freeing, hash tables, and what happens to references
+ * The memory of a profile: allocation without freeing, hash tables, and the handling of references
  * that other code has overwritten.
  */
 #include "abi/mix.h"

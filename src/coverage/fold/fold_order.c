@@ -1,14 +1,14 @@
 /*
- * Threads and strong order between them: the order that holds in other schedules as well. Locks and
- * atomics make no order here.
+ * Threads and strong order between them: order that holds in every schedule. Locks and atomics
+ * order nothing here.
  */
 #include "coverage/fold/fold_internal.h"
 
 /* An object with SIGNAL and WAIT, or a barrier. */
 struct sync {
-	uint32_t clock;		/* joined clocks of all SIGNALs, or of the barrier's current round */
+	uint32_t clock;		/* joined clocks of all SIGNALs, or of this round of the barrier */
 	uint32_t round_clock;	/* barrier: joined clocks of the last complete round */
-	uint32_t party, arrived;	/* barrier: threads of a round; those that came so far */
+	uint32_t party, arrived;	/* barrier: threads of a round; those that entered so far */
 };
 
 /* In this file, ref 0 of a clock means the zero clock. */
@@ -30,7 +30,7 @@ static bool clock_has(const struct iroot_profile *p, const struct iroot_clock *c
 	return true;
 }
 
-/* *to becomes the maximum of both clocks: in place if there is room and it is not `kept`. */
+/* *to becomes the maximum of both clocks. A clock that is `kept`, or too small, is copied first. */
 static void clock_join(struct iroot_profile *p, uint32_t *to, uint32_t from, bool kept)
 {
 	struct iroot_clock *a = iroot_at(p, *to), *c;
@@ -56,7 +56,7 @@ static void clock_join(struct iroot_profile *p, uint32_t *to, uint32_t from, boo
 uint32_t iroot_clock_keep(struct iroot_profile *p, struct iroot_thread *t)
 {
 	(void)p;
-	t->clock_used = true;
+	t->clock_kept = true;
 	return t->clock;
 }
 
@@ -64,9 +64,9 @@ static void thread_join(struct iroot_profile *p, struct iroot_thread *t, uint32_
 {
 	uint32_t before = t->clock;
 
-	clock_join(p, &t->clock, clock, t->clock_used);
+	clock_join(p, &t->clock, clock, t->clock_kept);
 	if (t->clock != before)
-		t->clock_used = false;
+		t->clock_kept = false;
 }
 
 /* Begins a new epoch of the thread: clocks copied from it so far do not cover its next events. */
@@ -75,7 +75,7 @@ static void thread_tick(struct iroot_profile *p, struct iroot_thread *t)
 	struct iroot_clock *c = iroot_at(p, t->clock), *new;
 	uint32_t ref = t->clock;
 
-	if (t->clock_used) {
+	if (t->clock_kept) {
 		ref = clock_new(p, c->count);
 		if (!ref)
 			return;
@@ -83,15 +83,15 @@ static void thread_tick(struct iroot_profile *p, struct iroot_thread *t)
 		for (uint32_t i = 0; i < c->count; i++)
 			new->at[i] = c->at[i];
 		t->clock = ref;
-		t->clock_used = false;
+		t->clock_kept = false;
 	}
 	((struct iroot_clock *)iroot_at(p, ref))->at[t->own]++;
 }
 
 struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number, bool created)
 {
-	uint32_t *near = &p->thread_cache[number % IROOT_RECENT], *ref;
-	struct iroot_thread *t = *near ? iroot_at(p, *near) : NULL;
+	uint32_t *cached = &p->thread_cache[number % IROOT_RECENT], *ref;
+	struct iroot_thread *t = *cached ? iroot_at(p, *cached) : NULL;
 	bool added;
 
 	if (t && t->number == number)
@@ -116,7 +116,7 @@ struct iroot_thread *iroot_thread(struct iroot_profile *p, uint32_t number, bool
 	}
 	if (!ref)
 		return NULL;
-	*near = *ref;
+	*cached = *ref;
 	return iroot_at(p, *ref);
 }
 
@@ -130,7 +130,7 @@ static struct sync *sync_at(struct iroot_profile *p, uint64_t addr)
 	return ref && *ref ? iroot_at(p, *ref) : NULL;
 }
 
-/* Joins copy clocks: the clock of a complete round stays as it is when its threads go on. */
+/* The joins copy the clock, so that a later round does not change that of a complete one. */
 static void barrier_enter(struct iroot_profile *p, struct sync *s, struct iroot_thread *t)
 {
 	clock_join(p, &s->clock, t->clock, true);

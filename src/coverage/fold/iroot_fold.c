@@ -1,6 +1,6 @@
 /*
- * The interface of the fold: makes of each step what the other files do with one location, and
- * gives out the iRoots that they found.
+ * The interface of the fold: splits each step by locations, passes the parts to the other files,
+ * and returns the iRoots that they found.
  */
 #include "coverage/fold/iroot_fold.h"
 
@@ -87,7 +87,7 @@ static void held_drop(struct iroot_thread *t, struct iroot_held *h)
 		*h = h[1];
 }
 
-/* A lock's own acquisitions and releases are steps at its location, made without holding it. */
+/* A lock's acquisition and release are steps at its location. The lock does not count as held. */
 static void lock_step(struct iroot_profile *p, struct iroot_thread *thread,
 		      const struct iroot_step *step)
 {
@@ -163,7 +163,7 @@ void iroot_profile_finish(struct iroot_profile *p)
 	p->finished = 1;
 }
 
-/* Marks the profile as damaged; returns what ends a loop over iRoots. */
+/* Marks the profile as damaged. Returns 0, which ends a loop over iRoots. */
 static uint32_t damaged(const struct iroot_profile *p)
 {
 	iroot_bad_ref(p, 1);

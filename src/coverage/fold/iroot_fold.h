@@ -3,10 +3,10 @@
  * predicted for other schedules. Profiler of Maple (Yu et al., OOPSLA 2012; thesis of Yu, section
  * 4.2).
  *
- * A fold over the events of a run in their order. The tool folds traces with it, and the runtime
- * folds a program while it runs; both get the same answer. It is C without libc. All data is in one
- * piece of zeroed memory from the caller, which may be shared with another process that maps it at
- * another address. What does not fit is counted as lost.
+ * A fold over the events of a run, in order. The tool applies it to traces, and the runtime to a
+ * running program; both get the same iRoots. It is C without libc. All data is in one piece of
+ * zeroed memory from the caller, which may be shared with another process that maps it at another
+ * address. What does not fit is counted as lost.
  *
  *	struct iroot_profile *p = iroot_profile_init(memory, size, IROOT_WINDOW);
  *	iroot_profile_step(p, &step);		for each event
@@ -34,8 +34,8 @@
  * their accesses touch. For idioms 4 to 6 the variable of a dependency is the first byte in a
  * granule (8 aligned bytes) that both of its accesses touch. A new dependency is joined with the
  * last IROOT_RECENT different dependencies (by direction, sites and accesses) between the same two
- * threads. Of each of those, three instances are kept: the last two, and the last one of another
- * variable than the last one. Joins with older instances are missed.
+ * threads. Three instances of each are kept: the last two, and the last one at another variable
+ * than the newest. Joins with older instances are missed.
  *
  * Predicted iRoots: a history keeps the different accesses of each thread to each location.
  * Accesses differ by site, strong clock, the strong clocks of the thread's accesses to the location
@@ -60,12 +60,12 @@
 
 #include "abi/iroot.h"
 
-#define IROOT_RECENT 64u	/* remembered dependencies of two threads; accesses of a thread */
+#define IROOT_RECENT 64u	/* kept: dependencies of two threads; accesses of a thread */
 #define IROOT_MEMORY (256ull << 20)	/* bytes; pages that are never touched cost nothing */
 #define IROOT_PROFILE_VERSION 5u
 
 enum iroot_op {
-	IROOT_OP_NONE,		/* of no interest */
+	IROOT_OP_NONE,		/* ignored */
 	IROOT_OP_READ,		/* addr, size */
 	IROOT_OP_WRITE,
 	IROOT_OP_ACQUIRE,	/* addr: a lock */
@@ -100,12 +100,12 @@ struct iroot_profile;
 /* NULL: too little memory. `window` 0: only predicts idiom 1, which takes less time. */
 struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t window);
 
-/* A profile that another process made. NULL: there is none, or a step was interrupted by a kill. */
+/* A profile that another process made. NULL: there is none, or a kill interrupted a step. */
 struct iroot_profile *iroot_profile_open(void *memory, uint64_t size);
 
 /*
- * Was the memory overwritten by other code? Ask after the last use: it may show only then. All
- * functions stay within the memory and end even so, but their answers mean nothing.
+ * Did other code overwrite the memory? To be called after the last use, which may be what detects
+ * it. All functions stay within the memory and terminate even then, but their results mean nothing.
  */
 bool iroot_profile_damaged(const struct iroot_profile *p);
 

@@ -1,9 +1,9 @@
 /*
  * Predicted dependencies, part 1: from a step to an entry of its thread's history.
  *
- * Whether an access is the last one of its critical sections is known only at the thread's next
- * access to the same bytes. Until then the access is pending; then it becomes an entry, and
- * predicted_expect.c compares it with the entries of other threads.
+ * Only the thread's next access to the same bytes shows whether an access is the last one of its
+ * critical sections. Until then it is pending. Then it becomes an entry, and predicted_expect.c
+ * compares it with the entries of other threads.
  */
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
@@ -64,7 +64,7 @@ static uint32_t intern_locks(struct iroot_profile *p, const struct iroot_pending
 	return ref ? *ref : 0;
 }
 
-/* Adds the access to the history, unless an equal one was added, which predicted the same. */
+/* Adds the access to the history, unless one with an equal signature was added before. */
 static void finish_pending(struct iroot_profile *p, struct iroot_location *loc,
 			   struct iroot_history *h, struct iroot_pending *w,
 			   const struct iroot_location_step *next)
@@ -157,7 +157,7 @@ static void pending_free(struct iroot_profile *p, uint32_t ref)
 	p->free_pending[w->held_count > 0] = ref;
 }
 
-/* Adds the pair of `w` and the step `name`: the thread did not access these bytes in between. */
+/* Adds the IROOT_PAIR_NEXT pair of `w` and the step `name`. */
 static void pair_next(struct iroot_profile *p, const struct iroot_location *loc,
 		      const struct iroot_pending *w, const struct iroot_node_id *name,
 		      struct iroot_seen *s)
@@ -166,7 +166,7 @@ static void pair_next(struct iroot_profile *p, const struct iroot_location *loc,
 					     w->entry.event };
 
 	if (s && (s->before_key[0] == w->key || s->before_key[1] == w->key))
-		return;		/* the pair was added, or refused for good */
+		return;		/* the pair was added before, or its sites have enough pairs */
 	iroot_pair_add(p, &first, name, IROOT_PAIR_NEXT, NULL);
 	if (s) {
 		s->before_key[1] = s->before_key[0];
@@ -226,7 +226,7 @@ void iroot_predicted_step(struct iroot_profile *p, const struct iroot_location_s
 		iroot_pairs_step(p, t, &name);
 }
 
-/* Finishes what is pending, without a next access. */
+/* Finishes all pending accesses before any history is cleared: they are compared with it. */
 void iroot_predicted_forget(struct iroot_profile *p, struct iroot_location *loc)
 {
 	for (uint32_t ref = loc->histories; ref;) {

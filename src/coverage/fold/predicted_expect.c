@@ -152,8 +152,8 @@ static bool fits_pending(const struct iroot_profile *p, const struct iroot_locat
 }
 
 /*
- * All other threads come strongly after the access that follows the entry: no later access can make
- * a dependency with it.
+ * True if no later access can make a dependency with the entry: all other threads are strongly
+ * after the access of its thread that follows the entry.
  */
 static bool is_obsolete(const struct iroot_profile *p, const struct iroot_location *loc,
 			const struct iroot_thread *self, const struct iroot_entry *e)
@@ -221,10 +221,10 @@ static bool history_grow(struct iroot_profile *p, struct iroot_history *h)
 }
 
 /*
- * Room for a new entry; NULL: no memory is left. A full history first drops obsolete entries,
- * because each new entry is compared with all of them; then it grows. Threads without a CREATE step
- * come after nothing, so no entry is obsolete for them: with such threads a history drops entries
- * only at its largest size. The oldest entry is replaced if nothing else helps.
+ * Returns room for a new entry; NULL: no memory is left. A full history first drops obsolete
+ * entries, because each new entry is compared with all of them; then it grows. Threads without a
+ * CREATE step come after nothing, so no entry is obsolete for them: with such threads a history
+ * drops entries only at its largest size. If it is still full, the oldest entry is replaced.
  */
 static struct iroot_entry *entry_new(struct iroot_profile *p, const struct iroot_location *loc,
 				     struct iroot_history *h)

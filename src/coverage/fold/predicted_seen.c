@@ -62,7 +62,7 @@ bool iroot_seen_known(struct iroot_profile *p, const struct iroot_history *h,
 		s->signature[1] = s->signature[0];
 		s->signature[0] = now;
 	}
-	/* Without memory for the table, the access counts as known. */
+	/* If no memory is left for the table, the access counts as known. */
 	return table && (!iroot_table_put(p, &p->known, hash_entry(w->key, &now), &added) ||
 			 !added);
 }

@@ -1,13 +1,13 @@
 /*
- * Queue of events from the threads of a program to its profile (coverage/fold/iroot_fold.h). It
- * lies in memory that the program (runtime/record/parallel_coverage.c) shares with the tool, and
- * holds raw records in batches, each of one thread.
+ * Queue of events from the threads of a program to its profile (coverage/fold/iroot_fold.h). It is
+ * in memory that the program (runtime/record/parallel_coverage.c) shares with the tool, and holds
+ * raw records in batches, each of one thread.
  *
  * A thread adds the size of its batch to `tail`, copies the batch to the space reserved that way,
  * and marks it as complete. One thread at a time folds complete batches from `head` on, up to the
- * first incomplete one. So the order of reservations is the order of the profile. The tool folds
- * what is left when the program has ended. Positions only grow, and a mark is valid for one
- * position. No libc.
+ * first incomplete one. So the profile gets batches in the order of reservations. The tool folds
+ * what is left when the program has ended. Positions only grow, so that a mark is valid at one
+ * position only. No libc.
  */
 #ifndef COVERAGE_FOLD_QUEUE_H
 #define COVERAGE_FOLD_QUEUE_H
@@ -18,7 +18,7 @@
 #include "trace/codec/codec.h"
 
 #define TRACE_QUEUE_MAGIC 0x455545554e525353ull
-#define TRACE_QUEUE_RECORDS (64u << 10)
+#define TRACE_QUEUE_RECORDS (64u << 10)	/* of 16 bytes: 1 MiB */
 
 struct trace_queue {
 	uint64_t magic;		/* TRACE_QUEUE_MAGIC if the queue is in use */
@@ -29,7 +29,7 @@ struct trace_queue {
 	struct trace_record at[TRACE_QUEUE_RECORDS] __attribute__((aligned(64)));
 };
 
-/* The queue lies at the end of the profile's memory of `size` bytes, a multiple of 64. */
+/* The queue at the end of the profile's memory, which has `size` bytes, a multiple of 64. */
 static inline struct trace_queue *trace_queue_of(void *memory, uint64_t size)
 {
 	return (struct trace_queue *)(void *)((char *)memory + size - sizeof(struct trace_queue));

@@ -3,15 +3,15 @@
  * iroot_flag of abi/iroot.h). They make strong order from the write to what follows the loop.
  *
  * A thread that makes the same read several times in a row may be polling. If another thread writes
- * there, and the polling thread reads once more and then makes another step, that write is what it
- * waited for. If it makes another step without such a write, the read is no flag.
+ * there, and the polling thread reads once more and then makes another step, it waited for that
+ * write. If it makes another step without such a write, it did not poll a flag.
  */
 #include "abi/mix.h"
 #include "coverage/fold/fold_internal.h"
 
 #define SPIN_MIN_READS 2u	/* equal reads in a row that make a thread a spinner */
 #define SPIN_FLAG_READS 4u	/* equal reads in a row that can make a flag */
-#define FLAG_SYNC (1ull << 63)	/* tells flags' addresses from synchronisation objects' */
+#define FLAG_SYNC (1ull << 63)	/* set in addresses of flags, not of other objects */
 
 struct iroot_flag *iroot_flag_add(struct iroot_flag list[IROOT_FLAGS], uint32_t *count,
 				  const struct iroot_flag *flag)
@@ -75,7 +75,8 @@ static bool touches(const struct iroot_step *step, uint64_t addr)
 }
 
 /*
- * The thread makes another step than its repeated read. An access to the same memory means a lock.
+ * The thread makes another step than its repeated read. If that accesses the polled memory, the
+ * memory is a kind of lock and no flag.
  */
 static void stop_spinning(struct iroot_profile *p, struct iroot_thread *t,
 			  const struct iroot_step *step)
@@ -100,7 +101,7 @@ void iroot_flags_before(struct iroot_profile *p, struct iroot_thread *t,
 {
 	if (t->spins && step->op == IROOT_OP_READ && step->site == t->spin_site &&
 	    step->addr == t->spin_addr) {
-		if (t->spin_read)	/* it reads on: that write was not what it waits for */
+		if (t->spin_read)	/* still polling: the thread does not wait for that write */
 			t->spin_write = 0;
 		t->spin_read = t->spin_write != 0;
 		p->flags.spinners += ++t->spins == SPIN_MIN_READS;
@@ -115,7 +116,7 @@ void iroot_flags_before(struct iroot_profile *p, struct iroot_thread *t,
 	t->spin_read = false;
 }
 
-/* Tells the threads that spin on the written memory. Returns true if there are any. */
+/* Notes the write in all other threads that poll its memory. Returns true if there are any. */
 static bool note_write(struct iroot_profile *p, const struct iroot_thread *t,
 		       const struct iroot_step *step)
 {
