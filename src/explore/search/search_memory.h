@@ -17,10 +17,7 @@
 struct search_memory {
 	uint64_t *granules;	/* addresses of shared granules, in the order of discovery */
 	size_t count, capacity;	/* of `granules` */
-	/*
-	 * Identity of each reported failure -> how often it was reported unproved; 0: report no
-	 * more.
-	 */
+	/* Identity of each reported failure -> its answers SEARCH_DOUBT; 0: report it no more. */
 	struct map identities;
 	struct interleavings_seen interleavings;
 	/*
@@ -32,13 +29,13 @@ struct search_memory {
 	uint32_t parent[CTL_THREADS];	/* number of each thread's creator */
 };
 
-#define SEARCH_DOUBTS 3u	/* reports of a failure that does not replay: another run may */
+#define SEARCH_DOUBTS 3u	/* reports of a failure that does not replay: that of another run may */
 
 /* The caller's answer to a reported failure. */
 enum search_answer {
 	SEARCH_ENOUGH,		/* end the search */
 	SEARCH_MORE,		/* continue; report no more failures of this identity */
-	SEARCH_DOUBT,		/* continue; it did not replay: report the next like it */
+	SEARCH_DOUBT,		/* continue; it did not replay: report the next of this identity */
 };
 
 void search_memory_free(struct search_memory *m);
