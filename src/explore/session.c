@@ -175,7 +175,8 @@ void session_search(struct session *s, struct search_config *out)
 
 	*out = (struct search_config){
 		.program = { .server = { .target = &s->target, .backend = c->backend, .exec = c->exec,
-					 .timeout = c->timeout, .keep = c->oracle.check ? CAPTURE_CHECK : 0 },
+					 .timeout = c->timeout,
+					 .keep = c->oracle.check ? CAPTURE_CHECK : 0 },
 			     .oracle = &s->oracle, .places = &s->places },
 		.plan = c->plan, .budget = c->budget, .stats = &s->stats,
 	};

@@ -1,6 +1,7 @@
 /*
- * An order that guard delayed without effect is one that testing never had. The user says that
- * the run was good, so the order is harmless, and becomes one that passing runs had.
+ * No training run had an order that guard delayed. If the delay had no effect, the order happened
+ * all the same. The user says that the run was good, so the order is harmless, and is stored like
+ * one of a passing run.
  */
 #include "learn/guard_feedback.h"
 

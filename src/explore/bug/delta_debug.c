@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "sched/strategy.h"
 
-#define SINGLE_SWITCH_MOST 64u		/* turns; in longer runs switches are not tried alone */
-#define ALL_PREEMPTIONS_MOST 250u	/* runs to try every preemption; if more, none is tried */
+#define SINGLE_SWITCH_MOST 64u		/* turns of a run whose switches are tried alone */
+#define ALL_PREEMPTIONS_MOST 250u	/* runs; if every preemption takes more, none is tried */
 #define THREADS_MOST 16u		/* threads among which preemptions are tried */
 
 struct shrink {
@@ -87,7 +87,7 @@ static bool try_without(struct shrink *s, size_t start, size_t size)
 	return attempt(s, s->count - size);
 }
 
-/* Removes `size` adjacent turns wherever the run still fails; true if it did so at all. */
+/* Removes `size` adjacent turns wherever the run still fails. True if it removed any. */
 static bool remove_turns(struct shrink *s, size_t size)
 {
 	bool better = false;
@@ -115,7 +115,7 @@ static bool extend_turns(struct shrink *s)
 	return better;
 }
 
-/* Tries each switch of the run alone: most failures need only one preemption. */
+/* Tries each switch of the run as the only one: most failures need only one preemption. */
 static bool try_single_switches(struct shrink *s)
 {
 	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_SWITCH_MOST && !is_over(s); i++) {

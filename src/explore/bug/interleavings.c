@@ -32,7 +32,7 @@ void interleavings_begin(struct interleavings *l, const struct lead *cause)
 	add(l, cause);
 }
 
-/* True if an order of the list implies the orders of `lead`, or is implied by them. */
+/* True if the orders of a lead of the list imply those of `lead`, or the other way round. */
 static bool has_like(const struct interleavings *l, const struct lead *lead, struct places *places)
 {
 	for (size_t i = 0; i < l->count; i++)

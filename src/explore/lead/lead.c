@@ -283,7 +283,7 @@ double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_fail
 		return 0;
 	/*
 	 * c->score is low if the candidate happened in the trace, since it needs no run. As a cause
-	 * it is likelier then. A candidate of the failure's own kind (deadlock, memory) always goes first.
+	 * it is likelier then. A candidate of the failure's kind (deadlock, memory) goes first.
 	 */
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }

@@ -17,8 +17,8 @@
  *
  * Candidate: pattern RWW, events 0 to 2 are the accesses, order = { 0 before 1, 1 before 2 }. In
  * this trace 0.2 writes last, so the run passed. A thread cannot wait right before its write: it
- * would hold m, which the other thread needs. Hence hold[1] = 4 and hold[2] = 3, the lock operations. The
- * lead's orders, all of first visits (nth 1):
+ * would hold m, which the other thread needs. Hence hold[1] = 4 and hold[2] = 3, the lock
+ * operations. The lead's orders, all of first visits (nth 1):
  *
  *	order[0]   0.1 at bank.c:31 before 0.2 at bank.c:50   0.2 waits before it takes m
  *	order[1]   0.2 at bank.c:51 before 0.1 at bank.c:35   0.1 waits before it takes m
@@ -59,7 +59,7 @@ enum lead_outcome {
 };
 
 struct lead {
-	/* Do not use its ids of threads, locksets and stacks: they refer to a trace that is gone. */
+	/* Its ids of threads, locksets and stacks are those of a trace that is gone: do not use. */
 	struct candidate c;
 	struct lead_event event[CANDIDATE_EVENTS];	/* names of c.event */
 	/*
@@ -80,7 +80,7 @@ struct lead {
 	unsigned exposed;	/* number of these runs that had its orders and passed */
 	bool grouped;		/* some run tried it together with other leads */
 	bool group_failed;	/* the last run that tried it did so in a group, and failed */
-	bool guide_failed;	/* a run that followed the profile run did not reach the first wait */
+	bool guide_failed;	/* a run by the profile run's turns did not reach the first wait */
 	uint64_t prefix;	/* steps of the profile run before the first wait; 0: unknown */
 	/* `order` for a run that begins after `prefix` steps: n-th visits count from there. */
 	struct sched_order order_after_prefix[2 * CANDIDATE_EVENTS];

@@ -14,8 +14,8 @@
 	(sizeof(struct sched_plan) + 2 * CANDIDATE_EVENTS * sizeof(struct sched_order))
 
 /*
- * Fills in the request and plan of try number `round` of a lead, from 0. Tries 0 to 2 switch seldom.
- * Later tries of one policy differ only in their random numbers, which the run number determines.
+ * Fills in the request and plan of try number `round` of a lead, from 0. Tries 0 to 2 switch
+ * seldom. Later tries of one policy differ only in their random numbers, by the run number.
  */
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s);
 

@@ -79,7 +79,7 @@ struct schedule {
 	struct schedule_list threads;	/* distinct thread paths */
 	struct schedule_turn *turns;
 	size_t turn_count, turn_capacity;
-	struct buf events;	/* event checks: one hash byte for each of the first events, or none */
+	struct buf events;	/* event checks: one hash byte for each of the first events */
 	struct schedule_goal *goals;
 	size_t goal_count, goal_capacity;
 	struct strmap thread_index;	/* private: thread path -> index in `threads` + 1 */

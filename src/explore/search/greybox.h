@@ -24,7 +24,7 @@
 struct greybox {
 	struct corpus corpus;
 	uint64_t base;		/* number of the search's first run, over all searches */
-	/* By strategy: its runs in earlier generations, and their new bits. Halved each generation. */
+	/* By strategy: its runs before this generation and their new bits, halved each time. */
 	uint64_t runs[GREYBOX_STRATEGIES], found[GREYBOX_STRATEGIES];
 	/* By strategy: its runs in this generation, and their new bits. */
 	uint64_t runs_now[GREYBOX_STRATEGIES], found_now[GREYBOX_STRATEGIES];

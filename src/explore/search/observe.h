@@ -16,7 +16,7 @@
 struct profile {
 	struct sched_turn *turns;	/* exact schedule of the run; NULL if it was too long */
 	size_t count;			/* of `turns` */
-	/* Number of granules known at its start: a replay must know the same to count the same steps. */
+	/* Number of granules known at its start. A replay that knows others counts other steps. */
 	size_t known;
 	size_t input;		/* index in struct inputs; for the caller */
 };

@@ -23,7 +23,7 @@ struct replay_trace {
 	char *path;		/* final path of the trace, absolute */
 	char *work;		/* temporary file beside it that the runtime writes */
 	char *options;		/* SNARL_OPTIONS for the runtime */
-	int live;		/* memfd of the live memory (abi/live_memory.h), which survives the process */
+	int live;		/* memfd for the runtime's live memory (abi/live_memory.h) */
 };
 
 /* The folder of `path` must exist. `values`: record the values of accesses. Always close it. */

@@ -29,7 +29,7 @@ struct search_memory {
 	uint32_t parent[CTL_THREADS];	/* number of each thread's creator */
 };
 
-#define SEARCH_DOUBTS 3u	/* reports of a failure that does not replay: that of another run may */
+#define SEARCH_DOUBTS 3u	/* reports of a failure that does not replay: another run may */
 
 /* The caller's answer to a reported failure. */
 enum search_answer {

@@ -30,7 +30,7 @@ struct feedback {
 	uint8_t way[FEEDBACK_SLICE_MOST];	/* strategy of each run of this slice */
 	uint64_t slice;			/* number of runs of this slice */
 	uint64_t new_in[FEEDBACK_SLICE_MOST];	/* new switches in each run */
-	uint64_t hash[FEEDBACK_SLICE_MOST];	/* of each run's interleaving; 0: the run has not ended */
+	uint64_t hash[FEEDBACK_SLICE_MOST];	/* of each run's interleaving; 0: not ended */
 	struct map interleavings;	/* hashes of the interleavings of all earlier slices */
 	uint64_t quiet;			/* number of runs since the last new interleaving */
 	uint64_t longest;		/* largest value of `quiet` so far */
