@@ -136,7 +136,10 @@ static void name_event(struct detect *d, const struct wanted *w, const struct ev
 	buf_free(&text);
 }
 
-/* Reads the trace again for names and values. The thread's next event has an access's value. */
+/*
+ * Reads the trace again, to set names and values of the wanted events. The value of an access is in
+ * the next event of its thread.
+ */
 static int find_wanted(struct detect *d, struct reader *r, struct wants *w, struct err *err)
 {
 	struct symbols *symbols = symbols_of(r);

@@ -5,15 +5,17 @@
  * function changes, and by its offset in each build. Every change is between store_begin() and
  * store_commit().
  *
- * Example: a controlled run that passes. Two threads call deposit() in turn, without a lock. Line 1
- * reads `balance`, line 2 writes it. Tables whose rows do not matter here are left out:
+ * Example: `snarl learn --parallel --runs 1`. In the run, two threads call deposit() one after the
+ * other, without a lock. Line 1 reads `balance`, line 2 writes it. The numbers of sites are
+ * simplified, and tables whose rows do not matter here are left out:
  *
  * 	site     1: deposit(); 2: its line 1, a read; 3: its line 2, a write. 2 and 3 have
  * 	         runs 1, broken 0: one passing run reached them, none broke them
- * 	follows  m p  seen expected meet      meet 12 = STORE_CONFLICT | STORE_RACE
- * 	         2 3     1        1   12      the second read came after the first write
- * 	         3 2     0        1   12      a write may come after a read of the other thread,
- * 	         3 3     0        1   12      or after its write, but never did: site 3 is open
+ * 	follows  m p  seen expected meet      enum store_pair_kind; 20 is STORE_CONFLICT | 16
+ * 	         2 2     0        0   96      the read came first in one thread, not in the other
+ * 	         2 3     1        1   20      the second read came after the first write
+ * 	         3 2     0        1   20      a write may come after a read of the other thread,
+ * 	         3 3     0        1  116      or after its write, but never did: site 3 is open
  * 	local    p 2, i 3, runs 1, breakable 1   two accesses in a row; others may break them
  * 	between  i 3, r 2 and i 3, r 3           by a read or write of the other thread
  * 	near     p 2, i 3, runs 1                no call that blocks lies between them

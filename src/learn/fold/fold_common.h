@@ -40,7 +40,7 @@ struct learn_step {
 	uint64_t pc;		/* of the event; 0: not known */
 };
 
-/* A table by cell: `granularity` bytes of memory. cells_get() creates items of `size` bytes. */
+/* A table with an item of `size` bytes for each cell (`granularity` bytes of memory) in use. */
 struct cells {
 	struct granules at;
 	unsigned granularity;

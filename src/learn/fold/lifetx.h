@@ -18,10 +18,9 @@
  *
  * Loops have no events. So iterations of a loop are found by the locks that it takes: if a thread
  * holds no lock, and takes one at a site where its transaction already took one, by the same calls,
- * a new iteration begins. Accesses of
- * different iterations are not listed as members together, though the transaction goes on.
- * Otherwise what guard protects would depend on whether passing runs happened to interleave
- * iterations.
+ * a new iteration begins. Accesses of different iterations are not listed as members together,
+ * though the transaction goes on. Otherwise what guard protects would depend on whether passing
+ * runs happened to interleave iterations.
  */
 #ifndef LEARN_FOLD_LIFETX_H
 #define LEARN_FOLD_LIFETX_H

@@ -50,7 +50,7 @@ struct guard_cell {
 	uint32_t lock;		/* enum in cell.c */
 	uint32_t version;	/* changes with each access; a futex */
 	uint64_t tag;		/* 0: the cell is free */
-	/* Serial of the only thread that accessed it, and wrote it; 0: none, or CELL_SEVERAL. */
+	/* Serials of the only thread that accessed it, and that wrote it; 0: none; CELL_SEVERAL. */
 	uint16_t touched, wrote;
 	uint32_t count;		/* number of entries in read[] */
 	struct guard_cell_access write;

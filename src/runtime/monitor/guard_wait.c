@@ -12,7 +12,7 @@
 #include "runtime/monitor/guard.h"
 
 #define NAP_NS 100000u		/* one sleep; afterwards the thread checks again */
-/* Most that one sleep counts. In a longer one, the other thread may have had no processor either. */
+/* Most that one sleep counts: in a longer one, the other thread may have had no processor. */
 #define NAP_CHARGE_MAX_NS 200000u
 #define STRETCH_MAX 5u		/* real time of a delay, at most this many times wait_ns */
 /* After this many time-outs a pair of sites is delayed only if four times as many delays helped. */
