@@ -1,7 +1,7 @@
 /*
- * Guard delays orders that no training run had. If a delay had no effect, the order happened all the
- * same. The user says that the run was good: the order is harmless, and is stored as if a passing
- * run had it.
+ * Guard delays orders that no training run had. If a delay had no effect, the order happened all
+ * the same. The user says that the run was good: the order is harmless, and is stored as if a
+ * passing run had it.
  */
 #include "learn/guard_feedback.h"
 

@@ -27,7 +27,7 @@ struct delta_debug_config {
 	/* Makes a run by these turns. If it fails alike, fills *got and returns true. */
 	bool (*fails)(void *ctx, const struct sched_turn *turns, size_t count,
 		      struct delta_debug_run *got);
-	/* Called after the run with the fewest switches so far, which is *got. */
+	/* Called after each run that is the smallest so far, which is *got. */
 	void (*keep)(void *ctx, const struct delta_debug_run *got);
 	/* Returns true to end the search early; NULL: never. */
 	bool (*should_stop)(void *ctx);

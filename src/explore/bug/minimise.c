@@ -149,7 +149,7 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 		      struct places *places, struct minimised *out)
 {
 	struct minimise m;
-	struct delta_debug_config shrink = { .fails = fails, .keep = keep, .should_stop = should_stop,
+	struct delta_debug_config config = { .fails = fails, .keep = keep, .should_stop = should_stop,
 					     .ctx = &m, .most = a->most - a->runs,
 					     .thorough = !keep_lead };
 	struct delta_debug_result result;
@@ -160,7 +160,7 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 	set_up(&m, f, a, places);
 	m.out = out;
 	m.keep_lead = keep_lead;
-	delta_debug_turns(&shrink, turns, count, &result);
+	delta_debug_turns(&config, turns, count, &result);
 	out->done = result.reproduced;
 	out->from = result.from;
 	out->switches = result.switches;

@@ -11,6 +11,10 @@
  * interruption even if it touched none of their memory. A node is freed when its transaction has
  * ended and no edge leads to it, since it cannot be part of a cycle any more.
  *
+ * Example: thread A reads x at site 1, B writes x at site 2 and y at site 3, A reads y at site 4.
+ * The edges from A to B (x) and from B to A (y) are a cycle. So the fold splits A's transaction
+ * before its read of y, and site 4 gets the cut LIFETX_BEFORE.
+ *
  * A split between two accesses of a thread is placed at the entry of the outermost function that
  * was called in between; else at the exit of the function that returned in between to the caller of
  * the second access; else before the second access. Besides, each call that may block, except a
