@@ -149,9 +149,9 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 		      struct places *places, struct minimised *out)
 {
 	struct minimise m;
-	struct delta_debug_config config = { .fails = fails, .keep = keep, .should_stop = should_stop,
-					     .ctx = &m, .most = a->most - a->runs,
-					     .thorough = !keep_lead };
+	struct delta_debug_config config = { .fails = fails, .keep = keep,
+					     .should_stop = should_stop, .ctx = &m,
+					     .most = a->most - a->runs, .thorough = !keep_lead };
 	struct delta_debug_result result;
 	struct sched_turn *turns;
 	size_t count = minimise_positions(&f->schedule, &turns);
