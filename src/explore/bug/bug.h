@@ -33,7 +33,7 @@ struct bug {
 	struct minimised minimised;
 	unsigned goal_runs;	/* number of runs that minimised the schedule's goals */
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
-	char why[256];		/* what a replay did instead of failing alike; "" if none did */
+	char why[256];		/* what a replay did instead; "" if all failed alike */
 	struct lead *cause;	/* cause found afterwards, in place of failure->lead; NULL; owned */
 	bool predicted;		/* `cause` is an order that a hunt had predicted */
 	char *trace;		/* path of the trace until the bug is saved; owned */

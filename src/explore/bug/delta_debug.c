@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "sched/strategy.h"
 
-#define SINGLE_SWITCH_MOST 64u		/* turns of a run whose switches are tried alone */
+#define SINGLE_SWITCH_MOST 64u		/* turns; in longer runs no switch is tried alone */
 #define ALL_PREEMPTIONS_MOST 250u	/* runs; if every preemption takes more, none is tried */
 #define THREADS_MOST 16u		/* threads among which preemptions are tried */
 

@@ -24,7 +24,7 @@
 #include "explore/target/orphans.h"
 #include "sched/chess.h"
 
-#define GENERATION_MOST 256u	/* runs per generation, until findings reach further runs */
+#define GENERATION_MOST 256u	/* runs per generation: they learn nothing from each other */
 #define WORKERS_MAX 64u		/* bounds the arrays for poll() and for orphans */
 #define RESTARTS_MAX 100u	/* resets of a stateful strategy: each repeats its work */
 #define ORPHANS_SECONDS 1.0	/* between two walks through /proc for orphans */

@@ -17,7 +17,7 @@
 struct search_memory {
 	uint64_t *granules;	/* addresses of shared granules, in the order of discovery */
 	size_t count, capacity;	/* of `granules` */
-	/* Identity of each reported failure -> its answers SEARCH_DOUBT; 0: report it no more. */
+	/* Identity of a reported failure -> number of SEARCH_DOUBT answers; 0: no more reports. */
 	struct map identities;
 	struct interleavings_seen interleavings;
 	/*

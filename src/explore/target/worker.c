@@ -18,7 +18,7 @@
 #define GRACE_SECONDS 5.0	/* for the fork server to report the end of a run or snapshot */
 #define DEATHS_MAX 3		/* fork servers that may die in a row */
 #define BOMB_TASKS 4000u	/* new processes and threads on the machine that mean a fork bomb */
-#define BOMB_SECONDS 0.04	/* shorter runs are not checked for fork bombs, to save time */
+#define BOMB_SECONDS 0.04	/* of a run until it is checked: saves time in short runs */
 #define TICK_MS 50		/* between two checks of time limit and fork bombs */
 
 int server_receive(struct server *s, struct ctl_message *m)
