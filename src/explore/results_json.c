@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "trace/read/kinds.h"
 
-#define LIST_MOST 1000u		/* candidates in the list, the best first: bounds the file */
+#define LIST_MOST 1000u		/* candidates in the list, the best first: bounds file size */
 
 static void add_lead(const struct lead *lead, struct json *j, struct places *places)
 {

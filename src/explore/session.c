@@ -31,7 +31,7 @@ static void report(const struct session *s, const struct verdict *v)
 	s->config.events.judged(s->config.events.ctx, v);
 }
 
-/* How failures of this session are confirmed. */
+/* Fills in how a failure of this session is minimised, replayed and explained. */
 static void configure(struct session *s, struct confirm_config *out)
 {
 	const struct session_config *c = &s->config;
@@ -63,7 +63,7 @@ static void drop(struct bug *b)
 	free(b);
 }
 
-/* Adds a failure to the bug with the same cause. Drops it if the bug has its symptom already. */
+/* Adds a failure to the bug v->of, or drops it if that bug has its symptom already. */
 static int add_to_bug(struct session *s, const struct verdict *v)
 {
 	if (bug_has_symptom(v->of, &v->bug->failure->result, &s->places)) {
@@ -76,7 +76,7 @@ static int add_to_bug(struct session *s, const struct verdict *v)
 	return save(s, v->of, v);
 }
 
-/* Saves a new or known bug, then the runs and orders that are found around it. */
+/* Saves a new or known bug; then adds its nearest passing run and the other orders that fail. */
 static int add_bug(struct session *s, struct confirm *u, struct verdict *v)
 {
 	struct bug *b = v->bug;
@@ -93,18 +93,18 @@ static int add_bug(struct session *s, struct confirm *u, struct verdict *v)
 	return save(s, b, v);
 }
 
-static void keep(struct session *s, struct verdict *v, bool proved)
+static void add_result(struct session *s, struct verdict *v, bool proved)
 {
 	results_add(&s->judge.results, v->bug, proved);
 }
 
-static void keep_unsaved(struct session *s, struct verdict *v)
+static void add_unsaved(struct session *s, struct verdict *v)
 {
 	v->kind = VERDICT_UNSAVED;
 	v->err = s->err;
 	s->failed_to_save = true;
 	report(s, v);
-	keep(s, v, true);
+	add_result(s, v, true);
 }
 
 /* Reports, saves or drops a failure as its verdict says. */
@@ -114,7 +114,7 @@ static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 	case VERDICT_UNPROVED:
 		v->err = s->err;
 		report(s, v);
-		keep(s, v, false);
+		add_result(s, v, false);
 		break;
 	case VERDICT_SUPPRESSED:
 		s->judge.results.suppressed++;
@@ -123,15 +123,15 @@ static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 	case VERDICT_DUPLICATE: s->failed_to_save |= add_to_bug(s, v) < 0; break;
 	case VERDICT_KNOWN: case VERDICT_NEW:
 		if (add_bug(s, u, v) < 0)
-			keep_unsaved(s, v);
+			add_unsaved(s, v);
 		else
-			keep(s, v, true);
+			add_result(s, v, true);
 		break;
-	case VERDICT_UNSAVED: keep_unsaved(s, v); break;
+	case VERDICT_UNSAVED: add_unsaved(s, v); break;
 	}
 }
 
-/* Whether the search goes on after this verdict. */
+/* The answer to the search that reported the failure: whether it goes on. */
 static enum search_answer answer(const struct session *s, enum verdict_kind kind)
 {
 	if (s->failed_to_save)
@@ -175,7 +175,8 @@ void session_search(struct session *s, struct search_config *out)
 
 	*out = (struct search_config){
 		.program = { .server = { .target = &s->target, .backend = c->backend, .exec = c->exec,
-					 .timeout = c->timeout, .keep = c->oracle.check ? 64u << 20 : 0 },
+					 .timeout = c->timeout,
+					 .keep = c->oracle.check ? CAPTURE_CHECK : 0 },
 			     .oracle = &s->oracle, .places = &s->places },
 		.plan = c->plan, .budget = c->budget, .stats = &s->stats,
 	};
@@ -194,14 +195,14 @@ int session_open(struct session *s, const struct session_config *config, struct 
 
 int session_make_folder(struct session *s, struct err *err)
 {
-	s->made_out = access(s->config.out, F_OK) != 0;
+	s->made_folder = access(s->config.out, F_OK) != 0;
 	return bug_folder(s->config.out, err);
 }
 
 void session_close(struct session *s)
 {
-	if (s->made_out)
-		rmdir(s->config.out);	/* fails, as it should, if any result was saved */
+	if (s->made_folder)
+		rmdir(s->config.out);	/* leaves the folder if it has a result */
 	results_free(&s->judge.results);
 	places_free(&s->places);
 	target_free(&s->target);

@@ -15,7 +15,7 @@
 struct session_events {
 	/* A verdict is reached. A bug has its folder, but not yet all of its files. */
 	void (*judged)(void *ctx, const struct verdict *v);
-	/* All files of a bug are written: of v->of if v is a duplicate, else of v->bug. */
+	/* All files of a bug are written. The bug is v->of for a duplicate, else v->bug. */
 	void (*saved)(void *ctx, const struct verdict *v);
 	/* Called between runs. `confirming`: the runs minimise or replay a failure. */
 	void (*progress)(void *ctx, const struct search_stats *stats, bool confirming);
@@ -50,12 +50,12 @@ struct session {
 	struct err err;		/* why a bug could not be saved */
 	double began;		/* clock_seconds() at the start */
 	bool failed_to_save;
-	bool made_out;		/* the session made the folder of results */
-	struct hunt *hunter;		/* the hunt; NULL in snarl test */
+	bool made_folder;	/* the session made the folder of results */
+	struct hunt *hunter;	/* NULL in snarl test */
 	const struct hunt_stats *hunt;	/* statistics of the hunt; NULL in snarl test */
 };
 
-/* Finds the program and its input; -1 if that fails. Close the session in any case. */
+/* Finds the program and copies its stdin; -1 if that fails. Close the session in any case. */
 int session_open(struct session *s, const struct session_config *config, struct err *err);
 void session_close(struct session *s);
 

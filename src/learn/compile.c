@@ -15,9 +15,10 @@
 #include "trace/codec/codec.h"
 
 /*
- * check watches the sites whose invariant another thread could break, the sites that may come
- * between, and all other accesses to the same variables. If it missed one of those, two accesses
- * would look like accesses in a row. Sites of local pairs access the same variable.
+ * Marks the sites that check has to watch: those whose invariant another thread could break, those
+ * that may come between, and all others that access the same variables. If check missed one of
+ * these, two accesses would look like accesses in a row. Sites of a local pair access the same
+ * variable.
  */
 static void mark_checked(const struct known *k, uint64_t threshold, uint32_t *marks)
 {
@@ -73,7 +74,7 @@ static void mark_end(void *ctx, uint32_t p, uint32_t i)
 		m->marks[i] |= RULES_SOURCE;
 }
 
-/* A thread that waits for the second access of a pair must see that access. */
+/* Marks both sites of unfinished pairs: a thread that waits for the second must see it happen. */
 static void mark_unfinished(const struct known *k, uint32_t *marks)
 {
 	struct marking m = { marks, xcalloc(k->count + 1, 1) };
@@ -127,7 +128,7 @@ uint32_t *compile_marks(const struct known *k, uint64_t threshold)
 	mark_unfinished(k, marks);
 	for (size_t i = 0; i < k->lock_count; i++)
 		if (k->locks[i].how & STORE_CYCLE)
-			/* a thread that holds one of these locks */
+			/* guard must see which thread holds one of these locks */
 			marks[k->locks[i].first] |= RULES_SOURCE;
 	mark_late(k, marks);
 	guard_set_mark(k, marks, NULL);
@@ -316,14 +317,14 @@ static void add_sets(struct rules *r)
 }
 
 /*
- * Sets rules_site.after: the site that check --all assumes for the previous access if it did not
- * look at that one. Writes also have local pairs with the thread's last write (breakable_pairs.c),
- * so a site that reads is preferred: it was the direct predecessor.
+ * Sets rules_site.after: the site that check --all assumes for the thread's previous access if it
+ * skipped that access. Writes also have local pairs with the thread's last write
+ * (breakable_pairs.c), so a site that reads is preferred: it was the direct predecessor.
  */
 static void add_after(struct rules *r)
 {
 	const struct known *k = r->k;
-	/* index of a local pair, plus 1 */
+	/* by site i: index of its usual local pair, plus 1; 0: none */
 	uint32_t *usual = xcalloc(k->count + 1, sizeof(*usual));
 
 	for (uint32_t n = 0; n < k->local_count; n++) {

@@ -19,7 +19,7 @@ struct compile_stats {
 	uint32_t members;	/* sites in these transactions */
 };
 
-/* Only for the builds of the last run. */
+/* Compiles the rules for the builds of the last run into *out. */
 void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats);
 
 /* Writes the rules as a file. If writing fails, the old file stays. */
@@ -27,8 +27,8 @@ int compile_write(const struct known *k, uint64_t threshold, const char *path, s
 		  struct err *err);
 
 /*
- * By site of `k`; the caller frees it. The flags that depend on pairs of sites: RULES_OPEN, SOURCE,
- * IN_TX, REMOTE, CHECK, BREAKABLE and LATE; of functions, RULES_HOLDS_TX.
+ * Returns an array by site of `k`, to be freed: the flags that depend on pairs of sites. These are
+ * RULES_OPEN, SOURCE, IN_TX, REMOTE, CHECK, BREAKABLE and LATE; of functions, RULES_HOLDS_TX.
  */
 uint32_t *compile_marks(const struct known *k, uint64_t threshold);
 

@@ -62,14 +62,11 @@ static struct detect_item *find(struct detect *d, const struct detect_item *like
 	return NULL;
 }
 
-/*
- * An event of an item whose thread, object and value are not known yet; `at`: its number in the
- * trace.
- */
+/* An event of an item whose thread, object and value are not known yet. */
 struct wanted {
-	uint64_t at;
-	size_t item;
-	unsigned event;
+	uint64_t at;		/* number of the event in the trace */
+	size_t item;		/* index in detect.items */
+	unsigned event;		/* index in detect_item.event */
 };
 
 struct wants {
@@ -85,8 +82,8 @@ static int by_at(const void *a, const void *b)
 }
 
 /*
- * Adds an item, or counts it again. Names and value are those of the first time, so only then
- * they are wanted.
+ * Adds an item, or counts it again. An item has the names and values of its first occurrence, so
+ * these are wanted only then.
  */
 static void add(struct detect *d, const struct detect_item *new, const uint64_t *at, struct wants *w)
 {
@@ -122,8 +119,9 @@ static struct symbols *symbols_of(const struct reader *r)
 	return s;
 }
 
-static void look(struct detect *d, const struct wanted *w, const struct event *ev, const struct object *object,
-		 const struct reader *r)
+/* Sets the thread of an event, and the object of the item if the event is the last one. */
+static void name_event(struct detect *d, const struct wanted *w, const struct event *ev,
+		       const struct object *object, const struct reader *r)
 {
 	struct detect_item *item = &d->items[w->item];
 	const struct reader_thread *thread = reader_thread(r, ev->thread);
@@ -138,8 +136,11 @@ static void look(struct detect *d, const struct wanted *w, const struct event *e
 	buf_free(&text);
 }
 
-/* The value of an access is in the thread's next event. */
-static int look_at_events(struct detect *d, struct reader *r, struct wants *w, struct err *err)
+/*
+ * Reads the trace again, to set names and values of the wanted events. The value of an access is in
+ * the next event of its thread.
+ */
+static int find_wanted(struct detect *d, struct reader *r, struct wants *w, struct err *err)
 {
 	struct symbols *symbols = symbols_of(r);
 	struct objects *objects = objects_new(r, symbols);
@@ -171,7 +172,7 @@ static int look_at_events(struct detect *d, struct reader *r, struct wants *w, s
 			waiting[ev.thread] = next + 1;
 		for (; next < w->count && w->items[next].at == at; next++)
 			if (named)
-				look(d, &w->items[next], &ev, &object, r);
+				name_event(d, &w->items[next], &ev, &object, r);
 		at++;
 	}
 	free(waiting);
@@ -219,7 +220,7 @@ int detect_trace(struct detect *d, const char *path, struct err *err)
 	}
 	if (result == 0) {
 		take(d, &run, at, &w);
-		result = look_at_events(d, r, &w, err);
+		result = find_wanted(d, r, &w, err);
 		d->traces++;
 	}
 	free(at);
@@ -297,7 +298,7 @@ static int by_rank(const void *a, const void *b)
 
 int detect_finish(struct detect *d, uint64_t threshold, struct err *err)
 {
-	/* Loaded only now, so that it has the sites of the traces, too. */
+	/* Load the database only now, so that it has the sites of the traces, too. */
 	if (store_load(d->learner.store, d->program, &d->known, err) < 0)
 		return -1;
 	for (size_t i = 0; i < d->count; i++) {

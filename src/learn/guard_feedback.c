@@ -1,6 +1,7 @@
 /*
- * An order that guard delayed without effect is one that testing never had. The user says that
- * the run was good, so the order is harmless, and becomes one that passing runs had.
+ * Guard delays orders that no training run had. If a delay had no effect, the order happened all
+ * the same. The user says that the run was good: the order is harmless, and is stored as if a
+ * passing run had it.
  */
 #include "learn/guard_feedback.h"
 

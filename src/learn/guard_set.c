@@ -126,7 +126,7 @@ static bool may_interrupt(const struct known_pair *out, const struct known_pair 
 	return out->how & STORE_RACE || in->how & STORE_RACE || torn;
 }
 
-/* Looks at all R and R' that close a cycle with P and I. */
+/* Marks P, I and all R and R' that close a cycle with them. */
 static void close_cycles(struct guard_set *set, struct gates *g, uint32_t p, uint32_t i,
 			 unsigned torn)
 {
@@ -186,7 +186,7 @@ static void number_gates(struct guard_set *set, const struct gates *g, struct gu
 	free(number);
 }
 
-/* Sites that take locks in a cycle share a gate, and make a transaction of their own. */
+/* Gives sites that take locks in a cycle one gate, and makes them a transaction. */
 static void mark_cycles(struct guard_set *set, struct gates *g)
 {
 	for (size_t i = 0; i < set->k->lock_count; i++) {
@@ -201,7 +201,7 @@ static void mark_cycles(struct guard_set *set, struct gates *g)
 	}
 }
 
-/* A thread must pass the gate before it takes the lock of the access. */
+/* Moves gates to the sites that take locks: a thread must pass the gate before it has the lock. */
 static void move_gates(const struct guard_set *set, struct guard_set_gate *gates)
 {
 	for (size_t i = 0; i < set->k->lock_count; i++) {
@@ -216,8 +216,8 @@ static void move_gates(const struct guard_set *set, struct guard_set_gate *gates
 }
 
 /*
- * A cut moves to where the lock is taken, too. Otherwise a thread could leave the gate while it
- * holds the lock, come back, and find a thread inside that waits for the lock.
+ * Moves cuts to the sites that take locks, too. Otherwise a thread could leave the gate while it
+ * holds the lock, come back, and find another thread inside that waits for the lock.
  */
 static void move_cuts(const struct guard_set *set, struct guard_set_gate *gates)
 {

@@ -16,11 +16,11 @@
 
 #include "learn/rule_database.h"
 
-/* The gate of a site, and a cut that moves. */
+/* The gate of a site; and whether a cut moved to the site, or away from it. */
 struct guard_set_gate {
 	uint16_t number;	/* of the gate, from 1; 0: none */
-	bool cut;	/* the site takes a lock, and a cut of an access under that lock moved here */
-	bool no_cut;	/* the cut before this access moved to where its lock is taken */
+	bool cut;	/* the site takes a lock: the cut of an access under this lock moved here */
+	bool no_cut;	/* the cut before this access moved to the site that takes its lock */
 };
 
 /* Adds RULES_IN_TX, RULES_HOLDS_TX and RULES_REMOTE to `marks`, by site. `gates` may be NULL. */

@@ -27,15 +27,12 @@ int learner_open(struct learner *l, struct store *store, const char *program, un
 		 uint64_t threshold, struct err *err);
 void learner_close(struct learner *l);
 
-/*
- * What a trace was read for. Threads read several traces at a time; learner_take() adds them one
- * after the other.
- */
+/* The run of a trace. Several threads may read traces; learner_take() adds them one by one. */
 enum learner_run {
 	LEARNER_PASSED,
 	/*
-	 * A run with an unusual schedule. It only tells which invariants it broke, so that guard
-	 * does not take for normal what hardly ever happens.
+	 * A passing run with an unusual schedule. Only the invariants that it broke are stored:
+	 * guard must not take its rare orders for normal ones.
 	 */
 	LEARNER_PROBE,
 	LEARNER_FAILED,
@@ -50,10 +47,7 @@ struct learner_reading {
 	struct err err;
 };
 
-/*
- * Pauses while `pause`, which may be NULL, is active. The caller frees the result, also after an
- * error.
- */
+/* Reads a trace. Pauses while `pause` is active; NULL: never. The caller frees *r in any case. */
 void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
 		  unsigned granularity, uint64_t seed, struct pause *pause);
 void learner_reading_free(struct learner_reading *r);
@@ -70,8 +64,8 @@ int learner_trace(struct learner *l, const char *path, const char *input, const 
 		  struct store_news *news, struct err *err);
 
 /*
- * Finds or creates the database's numbers of all sites of a run; `items` has run->sites.count of
- * them. Call it within a transaction.
+ * Finds or creates the database's numbers of all sites of a run: items[i] for site i of
+ * run->sites. Call it within a transaction.
  */
 struct reader;
 int learner_sites(struct learner *l, const struct training_run *run, struct reader *trace,

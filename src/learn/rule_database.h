@@ -5,15 +5,17 @@
  * function changes, and by its offset in each build. Every change is between store_begin() and
  * store_commit().
  *
- * Example: a passing run of two threads that call deposit() one after the other, without a lock.
- * Line 1 reads `balance`, line 2 writes it. Tables whose rows do not matter here are left out:
+ * Example: `snarl learn --parallel --runs 1`. In the run, two threads call deposit() one after the
+ * other, without a lock. Line 1 reads `balance`, line 2 writes it. The numbers of sites are
+ * simplified, and tables whose rows do not matter here are left out:
  *
  * 	site     1: deposit(); 2: its line 1, a read; 3: its line 2, a write. 2 and 3 have
  * 	         runs 1, broken 0: one passing run reached them, none broke them
- * 	follows  m p  seen expected meet      meet 12 = STORE_CONFLICT | STORE_RACE
- * 	         2 3     1        1   12      the second read came after the first write
- * 	         3 2     0        1   12      a write may come after a read of the other thread,
- * 	         3 3     0        1   12      or after its write, but never did: site 3 is open
+ * 	follows  m p  seen expected meet      enum store_pair_kind; 20 is STORE_CONFLICT | 16
+ * 	         2 2     0        0   96      the read came first in one thread, not in the other
+ * 	         2 3     1        1   20      the second read came after the first write
+ * 	         3 2     0        1   20      a write may come after a read of the other thread,
+ * 	         3 3     0        1  116      or after its write, but never did: site 3 is open
  * 	local    p 2, i 3, runs 1, breakable 1   two accesses in a row; others may break them
  * 	between  i 3, r 2 and i 3, r 3           by a read or write of the other thread
  * 	near     p 2, i 3, runs 1                no call that blocks lies between them
@@ -71,7 +73,7 @@ struct store_at {
 
 int store_find(struct store *s, const char *build, uint64_t offset, struct store_at *at, struct err *err);
 
-/* Counts of what a run taught that was not in the database. */
+/* Counts of facts of a run that were not in the database. */
 struct store_news {
 	uint64_t sites;		/* sites that no run had reached */
 	uint64_t broken;	/* invariants that hold no longer */
@@ -101,16 +103,16 @@ int store_failed(struct store *s, int64_t site, bool broken, struct err *err);
 int store_unbroken(struct store *s, int64_t program, uint64_t threshold, struct err *err);
 int store_triple(struct store *s, int64_t p, int64_t r, int64_t i, enum avio_pattern pattern,
 		 struct store_news *news, struct err *err);
-/* What a run tells about a pair (P, M). The last two are of pairs (M, M). */
+/* Facts of a run about a pair of sites (P, M). The last two concern pairs (M, M). */
 enum store_pair_kind {
 	STORE_SEEN = 1,		/* M immediately followed P of another thread */
 	STORE_EXPECTED = 2,	/* M may follow P in another run */
 	STORE_CONFLICT = 4,	/* P and M conflict, and only locks may order them */
-	STORE_RACE = 8,		/* no lock orders them either; 16: in one run that was not sure */
+	STORE_RACE = 8,		/* no lock excludes them either; 16: one run says so, not `sure` */
 	STORE_FIRST = 32,	/* M accessed memory before all unordered accesses of other threads */
 	STORE_AFTER = 64,	/* M accessed memory after such an access */
 };
-/* If not `sure`, STORE_RACE counts only from the second run on. The first run sets the next bit. */
+/* Not `sure`: STORE_RACE counts only from the second such run on; the first sets bit 16. */
 int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
 		  struct err *err);
 /* Local pair (p, i); site r that may come between i and a p (learn/fold/breakable_pairs.h). */
@@ -133,7 +135,7 @@ int store_lock_pair(struct store *s, int64_t a, int64_t b, unsigned how, struct 
  */
 int store_unblocked(struct store *s, int64_t p, int64_t i, struct err *err);
 int store_visit(struct store *s, int64_t p, int64_t r, bool may, bool inside, struct store_news *news, struct err *err);
-/* A cut counts from the second run on. */
+/* A cut counts from the second run on that finds it. */
 int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
 	      const struct store_news *news, struct err *err);
@@ -236,8 +238,9 @@ void known_free(struct known *k);
 
 /*
  * Does the invariant of the site hold? If failing runs break it far more often than passing ones,
- * it still holds: the break does harm, and the passing runs had luck. It also holds if all failing
- * runs broke it, and by chance fewer would have. A single failing run may have another reason.
+ * it still holds: breaking it does harm, and the passing runs had luck. It also holds if all
+ * failing runs broke it, and fewer would have by chance. One failing run is not enough: it may have
+ * another cause.
  */
 #define LEARNT_HARM 2u		/* times as often as passing runs */
 #define LEARNT_BY_CHANCE 5u	/* failing runs that would not have broken it */
@@ -253,8 +256,8 @@ static inline bool known_holds(const struct known_site *s, uint64_t threshold)
 }
 
 /*
- * Was the pair met in enough of the runs that reached i? A rare pair may well be seen broken
- * before it is seen whole.
+ * Did enough of the runs that reached i have the pair? A rare pair may be seen broken before it is
+ * ever seen unbroken.
  */
 #define LEARNT_SHARE 10u	/* one run in this many, */
 #define LEARNT_ENOUGH 20u	/* or this many runs */

@@ -32,7 +32,7 @@ unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, u
 	struct iroot_step steps[TRACE_STEPS];
 	unsigned count;
 
-	/* Plain accesses are most of all events: a short cut. */
+	/* Shortcut: most events are plain accesses. */
 	if (is_plain(ev)) {
 		bool write = trace_roles(ev->kind) & ROLE_WRITE;
 
@@ -108,14 +108,14 @@ static void prediction_open(struct prediction *e, struct training_run *run,
 		return;
 	run->interleaved = interleaved_new(granularity);
 	e->memory = xcalloc(1, IROOT_MEMORY);
-	/* Window 0: iRoots of idioms 2 to 6 need two events of a thread, which are not wanted. */
+	/* Window 0 leaves only iRoots of idiom 1: the other idioms need two events of a thread. */
 	e->profile = iroot_profile_init(e->memory, IROOT_MEMORY, 0);
 	e->unordered = unordered_new(e->ctx.locks);
 	e->lock_pred = lock_pred_new();
 	e->cancellation = cancellation_new();
 }
 
-/* Feeds the folds that tell which sites may follow which. */
+/* Passes an event to the folds that find which sites may follow which. */
 static void predict_orders(struct prediction *e, struct training_run *run, const struct event *ev,
 			   const struct learn_step *own, unsigned own_count,
 			   const struct view *view)
@@ -195,7 +195,7 @@ static void read_event(struct training_run *run, struct prediction *e, const str
 		prediction_event(e, run, ev, steps, count);
 }
 
-/* Accesses during a rest are unknown, so earlier ones must not be compared with later ones. */
+/* Forgets a line that rested: its accesses meanwhile are unknown (sample.h). */
 static void forget_line(struct training_run *run, struct prediction *e, uint64_t addr)
 {
 	struct learn_step fresh = { .op = IROOT_OP_FRESH, .addr = addr & ~(uint64_t)(SAMPLE_LINE - 1), .size = SAMPLE_LINE };
@@ -286,7 +286,7 @@ static void transaction_step(struct training_run *run, const struct learn_step *
 		lock_sites_step(run->lock_sites, s, lifetx_function(run->lifetx, s->thread));
 }
 
-/* Cuts and orders concern every access, so the step is taken even if its memory is not. */
+/* Cuts and orders concern every access, so a step without sampled memory is passed with size 0. */
 static void transaction_sampled(struct training_run *run, struct sample *sample,
 				const struct learn_step *step)
 {

@@ -45,7 +45,7 @@ struct training_run {
 	uint64_t seed;		/* of the choice of memory in a large run (learn/fold/sample.h) */
 };
 
-/* How much a caller wants to know of a run. */
+/* Which folds training_run_read() runs. */
 enum training_run_depth {
 	/* broken invariants and predecessors, in all of its memory: `avio` and `pset` */
 	TRAINING_RUN_DETECT,

@@ -68,8 +68,8 @@ static uint64_t key_of(uint32_t p, uint32_t r)
 }
 
 /*
- * A rare visit may have been an error that did no harm by luck. To wait for it costs little,
- * because it is rare.
+ * A rare visit may have been an error that did no harm by luck. To delay it costs little, because
+ * it is rare.
  */
 static bool is_usual(const struct unfinished *u, const struct known_pair *visit)
 {
@@ -119,8 +119,8 @@ static void add_unless_usual(struct unfinished *u, uint32_t p, uint32_t r)
 }
 
 /*
- * A read that leads to such a write must wait, too, or both threads would have begun. The list
- * grows while it is read.
+ * Adds reads that are followed by such a write: they must wait, too, or both threads could begin a
+ * pair. The list grows while it is read.
  */
 static void add_reads(struct unfinished *u)
 {
@@ -162,8 +162,8 @@ static void add_memory(struct unfinished *u, enum learn_access access)
 }
 
 /*
- * At a lock, R need only be able to follow P directly: in all runs where R came later, other
- * things may have ordered it after I.
+ * At a lock it is enough that R can follow P directly. Whether R can come before I is not known:
+ * other things may have ordered it after I in all runs.
  */
 static void add_locks(struct unfinished *u)
 {

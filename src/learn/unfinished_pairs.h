@@ -1,7 +1,7 @@
 /*
  * Unfinished pairs: a thread accessed P, and goes on to access I of the same memory without a
- * blocking call between them. If another thread's access never came between the two, guard lets it
- * wait for I.
+ * blocking call between them. If an access R of another thread seldom or never came between the two
+ * in passing runs, guard delays R until I is done.
  */
 #ifndef LEARN_UNFINISHED_PAIRS_H
 #define LEARN_UNFINISHED_PAIRS_H
@@ -11,9 +11,10 @@
 struct known;
 
 /*
- * Calls fn(ctx, P, R) for sites R that must not follow P of another thread before that thread
- * did I. P, I and R access memory, or take locks. R may also be a read that leads to a write
- * like that: else both threads would have begun. fn may be called more than once for a pair.
+ * Calls fn(ctx, P, R) for sites R that must not follow P of another thread before that thread did
+ * I. P, I and R access memory, or take locks. R may also be a read that is followed by such a
+ * write: otherwise both threads could begin a pair, and each wait for the other. fn may be called
+ * more than once for a pair.
  */
 void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r),
 			   void *ctx);

@@ -10,7 +10,7 @@
 
 struct entry {
 	char *id, *identity;
-	char *description;	/* for people */
+	char *description;	/* for users: description_of() */
 	const char *known_as;	/* in `current`: id in the baseline; NULL: new */
 	bool found_again;	/* in `earlier`: this session found the bug too */
 };
@@ -37,7 +37,7 @@ static char *identity_of(const json_t *bug)
 	return result;
 }
 
-/* "atomicity RWW on balance in balance_get, balance_set" */
+/* Describes a bug for users: "atomicity RWW on balance in balance_get, balance_set". */
 static char *description_of(const json_t *bug)
 {
 	const json_t *sites = json_object_get(bug, "sites"), *site;
@@ -216,7 +216,7 @@ void baseline_json(const struct baseline *l, struct json *j)
 	json_close(j, '}');
 }
 
-/* The name of the global variable at a site, without offset; "" if the object is none. */
+/* The global variable that a site accesses, without offset; "" if it accesses none. */
 static char *variable_of(const json_t *site)
 {
 	const char *object = identity_member(site, "object");

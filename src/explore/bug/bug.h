@@ -33,12 +33,12 @@ struct bug {
 	struct minimised minimised;
 	unsigned goal_runs;	/* number of runs that minimised the schedule's goals */
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
-	char why[256];		/* why it is not proved: what a replay did instead; "" */
+	char why[256];		/* what a replay did instead; "" if all failed alike */
 	struct lead *cause;	/* cause found afterwards, in place of failure->lead; NULL; owned */
 	bool predicted;		/* `cause` is an order that a hunt had predicted */
 	char *trace;		/* path of the trace until the bug is saved; owned */
 	bool traced;		/* the trace exists */
-	char no_trace[256];	/* why it does not */
+	char no_trace[256];	/* why there is no trace; "" */
 	struct interleavings interleavings;	/* the first is the cause; empty without a cause */
 	struct passing passing;	/* the nearest run that passes */
 	/* Index of each event of the cause in trace.snarl and in passing.snarl: lead_locate(). */
@@ -47,7 +47,7 @@ struct bug {
 	size_t other_count, other_capacity;
 };
 
-/* Makes a bug of `f`, which it owns from now on. */
+/* Makes a bug of `f`. The bug owns `f` from now on. */
 void bug_init(struct bug *b, struct search_failure *f, struct places *places);
 void bug_free(struct bug *b);
 

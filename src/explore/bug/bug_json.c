@@ -4,8 +4,9 @@
  * Sites of the cause identify their events in the traces of the bug. `index` is the number of
  * events that the thread has before this one in trace.snarl. It counts calls and returns, not
  * `value` events; null: the run did not reach the event. `pending` is true if the thread waits in
- * the event for ever, or failed by it. `passing_index` is the index in passing.snarl; it is missing
- * if that run did not reach the event. Without trace.snarl there are no indexes.
+ * the event for ever, or if the event is the failure. `passing_index` is the index in
+ * passing.snarl; it is missing if that run did not reach the event. Without trace.snarl there are
+ * no indexes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +71,8 @@ static bool is_stopped_at(const struct bug *b, const struct lead *lead, unsigned
 }
 
 /*
- * True if the thread of an event waits in it for ever, or failed by it, so that the trace does not
- * have the event. A spinning thread has events at the site in the trace; its last one is pending.
+ * True if the thread of an event waits in it for ever, or if the event is the failure, so that the
+ * trace does not have it. A spinning thread has several events at the site; the last is pending.
  */
 static bool is_pending(const struct bug *b, const struct lead *lead, unsigned which)
 {

@@ -4,8 +4,8 @@
  *
  *   1. the trace of a replay: its likeliest order (leads_explain()), or the free before a use after
  *      free
- *   2. the candidate that the run was made for. It goes before the order of 1, unless that breaks
- *      the atomicity of one variable and contains the candidate's order
+ *   2. the candidate that the run was made for. It goes before order 1, unless order 1 breaks the
+ *      atomicity of one variable and contains the candidate's order
  *   3. an order that the candidate is only a part of; directed runs show that (rank_causes.h)
  *   4. the trace of the failing run before its switches were minimised, if 1 to 3 found nothing
  */
@@ -43,8 +43,8 @@ void cause_find(struct bug *b, const struct lead *tried, struct schedule *first,
 		const struct cause_config *c);
 
 /*
- * True if suppressions cover all events of the cause. If the bug has no cause, one more replay
- * looks for it. The bug keeps what that finds, but only in a hunt: elsewhere no cause is reported.
+ * True if suppressions cover all events of the cause. If the cause is not known, records one more
+ * replay and looks for it there. The bug keeps that cause in a hunt; snarl test reports no causes.
  */
 bool cause_is_suppressed(struct bug *b, const struct suppressions *s, const struct cause_config *c);
 

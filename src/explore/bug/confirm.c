@@ -26,7 +26,7 @@ void confirm_open(struct confirm *u, const struct confirm_config *config,
 		   const struct search_failure *f)
 {
 	*u = (struct confirm){ .config = config };
-	/* An error here is not reported: the replays will meet and report it. */
+	/* An error here is not reported: the replays will have and report it, too. */
 	if (config->minimise && !is_endless(f))
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
 	u->cause = (struct cause_config){ .source = &config->source, .replay = &config->attempt.replay,
@@ -41,7 +41,7 @@ void confirm_close(struct confirm *u)
 		attempt_close(&u->attempt);
 }
 
-/* Drops the lead and its goals if the small run fails without its order. */
+/* Minimises the switches. Drops the lead and its goals if the small run fails without its order. */
 static void minimise(struct confirm *u, struct search_failure *f, struct minimised *out)
 {
 	attempt_allow(&u->attempt, MINIMISE_RUNS, share(u->config, MINIMISE_SECONDS));

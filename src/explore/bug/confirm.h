@@ -1,6 +1,6 @@
 /*
  * From a failure to a proved bug: minimise the schedule, prove it by replays, record a trace and
- * find the cause. Of a bug that is new: the nearest run that passes, and all orders that fail.
+ * find the cause. If the bug is new: find the nearest run that passes, and all orders that fail.
  *
  *	confirm_open(&u, &config, failure);
  *	if (confirm_prove(&u, bug, failure, &code, &err))
@@ -21,7 +21,7 @@ struct confirm_config {
 	bool minimise;		/* minimise, compare and direct runs; false: only replay */
 	const char *out;	/* folder for results */
 	uint64_t runs;		/* --runs; all orders of one bug get a sixth of it; 0: no limit */
-	double seconds;		/* --time; each step gets a sixth of it at most; 0: no limit */
+	double seconds;		/* --time; each step gets at most a sixth of it; 0: no limit */
 	struct cause_source source;	/* orders that a hunt predicted */
 	struct places *places;
 };
@@ -32,7 +32,7 @@ struct confirm {
 	struct attempt attempt;	/* makes runs like the failing one, by other plans */
 	bool open;		/* `attempt` can make runs */
 	struct cause_config cause;
-	struct err err;		/* why `attempt` cannot */
+	struct err err;		/* why not, if !open */
 };
 
 /* `f` is the failure that confirm_prove() will get. Call confirm_close() in any case. */

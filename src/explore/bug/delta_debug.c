@@ -7,11 +7,11 @@
 #include "base/mem.h"
 #include "sched/strategy.h"
 
-#define SINGLE_SWITCH_MOST 64u		/* turns; in longer runs switches are not tried alone */
-#define ALL_PREEMPTIONS_MOST 250u	/* runs to try every preemption; if more, none is tried */
+#define SINGLE_SWITCH_MOST 64u		/* turns; in longer runs no switch is tried alone */
+#define ALL_PREEMPTIONS_MOST 250u	/* runs; if every preemption takes more, none is tried */
 #define THREADS_MOST 16u		/* threads among which preemptions are tried */
 
-struct shrink {
+struct reduction {
 	const struct delta_debug_config *config;
 	struct delta_debug_result *result;
 	struct sched_turn *best, *attempt;	/* turns of the smallest run; turns to try next */
@@ -42,13 +42,13 @@ size_t shrink_positions(struct sched_turn *turns, size_t count)
 	return n;
 }
 
-static bool is_over(const struct shrink *s)
+static bool is_over(const struct reduction *s)
 {
 	return s->result->runs >= s->config->most ||
 	       (s->config->should_stop && s->config->should_stop(s->config->ctx));
 }
 
-static void keep(struct shrink *s, const struct delta_debug_run *got)
+static void keep(struct reduction *s, const struct delta_debug_run *got)
 {
 	if (got->count > s->capacity) {
 		s->capacity = got->count;
@@ -64,7 +64,7 @@ static void keep(struct shrink *s, const struct delta_debug_run *got)
 }
 
 /* Makes a run by the first `count` turns of s->attempt; true if it is the smallest so far. */
-static bool attempt(struct shrink *s, size_t count)
+static bool attempt(struct reduction *s, size_t count)
 {
 	struct delta_debug_run got = { 0 };
 
@@ -79,7 +79,7 @@ static bool attempt(struct shrink *s, size_t count)
 }
 
 /* Tries the smallest run without `size` turns from `start` on. */
-static bool try_without(struct shrink *s, size_t start, size_t size)
+static bool try_without(struct reduction *s, size_t start, size_t size)
 {
 	memcpy(s->attempt, s->best, start * sizeof(*s->best));
 	memcpy(s->attempt + start, s->best + start + size,
@@ -87,8 +87,8 @@ static bool try_without(struct shrink *s, size_t start, size_t size)
 	return attempt(s, s->count - size);
 }
 
-/* Removes `size` adjacent turns wherever the run still fails; true if it did so at all. */
-static bool remove_turns(struct shrink *s, size_t size)
+/* Removes `size` adjacent turns wherever the run still fails. True if it removed any. */
+static bool remove_turns(struct reduction *s, size_t size)
 {
 	bool better = false;
 
@@ -101,7 +101,7 @@ static bool remove_turns(struct shrink *s, size_t size)
 }
 
 /* Lets the thread of a turn run until it blocks, wherever the run still fails. */
-static bool extend_turns(struct shrink *s)
+static bool extend_turns(struct reduction *s)
 {
 	bool better = false;
 
@@ -115,8 +115,8 @@ static bool extend_turns(struct shrink *s)
 	return better;
 }
 
-/* Tries each switch of the run alone: most failures need only one preemption. */
-static bool try_single_switches(struct shrink *s)
+/* Tries each switch of the run as the only one: most failures need only one preemption. */
+static bool try_single_switches(struct reduction *s)
 {
 	for (size_t i = 0; i + 1 < s->count && s->count <= SINGLE_SWITCH_MOST && !is_over(s); i++) {
 		if (s->best[i].kind != SCHED_TURN_RUN || s->best[i + 1].kind != SCHED_TURN_RUN)
@@ -131,7 +131,7 @@ static bool try_single_switches(struct shrink *s)
 }
 
 /* The highest position of a thread in the turns: the number of its steps, as far as known. */
-static uint64_t length_of(const struct shrink *s, uint64_t name)
+static uint64_t length_of(const struct reduction *s, uint64_t name)
 {
 	uint64_t length = 0;
 
@@ -143,7 +143,7 @@ static uint64_t length_of(const struct shrink *s, uint64_t name)
 }
 
 /* Fills `names` with the threads of the run, each once; returns how many. */
-static size_t threads_of(const struct shrink *s, uint64_t *names)
+static size_t threads_of(const struct reduction *s, uint64_t *names)
 {
 	size_t count = 0;
 
@@ -159,7 +159,7 @@ static size_t threads_of(const struct shrink *s, uint64_t *names)
 }
 
 /* Tries thread `first` until it blocks, then `one` up to `step`, which is preempted by `other`. */
-static bool try_preemption(struct shrink *s, uint64_t first, uint64_t one, uint64_t step,
+static bool try_preemption(struct reduction *s, uint64_t first, uint64_t one, uint64_t step,
 			   uint64_t other)
 {
 	size_t count = 0;
@@ -175,7 +175,7 @@ static bool try_preemption(struct shrink *s, uint64_t first, uint64_t one, uint6
  * Tries a single preemption at every step of a short run, to every other thread. This finds smaller
  * runs that removing turns one by one cannot reach.
  */
-static bool try_all_preemptions(struct shrink *s)
+static bool try_all_preemptions(struct reduction *s)
 {
 	uint64_t names[THREADS_MOST], length[THREADS_MOST], steps = 0;
 	size_t threads = threads_of(s, names);
@@ -195,7 +195,7 @@ static bool try_all_preemptions(struct shrink *s)
 void delta_debug_turns(const struct delta_debug_config *config, const struct sched_turn *turns,
 		       size_t count, struct delta_debug_result *out)
 {
-	struct shrink s = { .config = config, .result = out, .capacity = count + 3 };
+	struct reduction s = { .config = config, .result = out, .capacity = count + 3 };
 	struct delta_debug_run got = { 0 };
 
 	*out = (struct delta_debug_result){ .runs = 1 };

@@ -1,8 +1,8 @@
 /*
- * Identity of a bug: what stays when lines move and the schedule is another one. It is computed
+ * Identity of a bug, which does not change when lines move or the schedule differs. It is computed
  * from the bug's JSON and consists of class, pattern, variable, and the function, operation and
- * object of each event of the cause. If the cause is not known, the kind of failure and its sites
- * stand in.
+ * object of each event of the cause. Without a known cause, it has the kind and the sites of the
+ * failure instead.
  */
 #ifndef EXPLORE_BUG_IDENTITY_H
 #define EXPLORE_BUG_IDENTITY_H

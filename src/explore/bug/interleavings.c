@@ -7,7 +7,7 @@
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
 
-#define SHRINK_RUNS 60u		/* at most, to minimise one run before its trace is compared */
+#define MINIMISE_ONE_RUNS 60u	/* at most, to minimise one run before its trace is compared */
 
 void interleavings_free(struct interleavings *l)
 {
@@ -32,7 +32,7 @@ void interleavings_begin(struct interleavings *l, const struct lead *cause)
 	add(l, cause);
 }
 
-/* True if an order of the list implies the orders of `lead`, or is implied by them. */
+/* True if the orders of a lead of the list imply those of `lead`, or the other way round. */
 static bool has_like(const struct interleavings *l, const struct lead *lead, struct places *places)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -92,14 +92,14 @@ static bool is_proved(struct interleaving *i, const struct interleavings_config 
 	return i->good == i->replays;
 }
 
-/* Minimises with at most SHRINK_RUNS runs. True if the small run still has the order. */
-static bool make_small(struct interleaving *i, const struct interleavings_config *c)
+/* Minimises with at most MINIMISE_ONE_RUNS runs. True if the small run still has the order. */
+static bool minimise_one(struct interleaving *i, const struct interleavings_config *c)
 {
 	unsigned most = c->attempts->most;
 	int code;
 
-	if (most - c->attempts->runs > SHRINK_RUNS)
-		c->attempts->most = c->attempts->runs + SHRINK_RUNS;
+	if (most - c->attempts->runs > MINIMISE_ONE_RUNS)
+		c->attempts->most = c->attempts->runs + MINIMISE_ONE_RUNS;
 	code = minimise_switches(i->failure, c->attempts, true, c->places, &i->minimised);
 	c->attempts->most = most;
 	return code == 0 && i->minimised.done && i->minimised.has_lead;
@@ -113,7 +113,7 @@ static void try(struct interleavings *l, const struct search_failure *like, cons
 	i.failure = minimise_fail_directed(like, lead, c->attempts, c->places);
 	if (!i.failure)
 		return;
-	if (attempt_over(c->attempts) || !make_small(&i, c) || is_explained(l, i.failure, c) ||
+	if (attempt_over(c->attempts) || !minimise_one(&i, c) || is_explained(l, i.failure, c) ||
 	    !is_proved(&i, c)) {
 		search_failure_free(i.failure);
 		return;

@@ -1,9 +1,9 @@
 /*
- * All orders of events that make up one bug. Each candidate with the same cause is tried in a few
- * directed runs. It is kept if
+ * All orders of events by which one bug fails. Each candidate with the same cause is tried in a few
+ * directed runs. Its order is kept if
  *
  *   - a run fails and still has the order after its switches were minimised,
- *   - the trace of that run shows no order that is known already, nor another cause, and
+ *   - the trace of that run shows no order that is kept already, nor another cause, and
  *   - all replays fail.
  *
  * Two orders are the same if one implies the other (same_cause.h).

@@ -8,7 +8,7 @@
 #include "sched/goal.h"
 #include "sched/loose.h"
 
-/* The twelve directed runs: policy after the last event, rate of switches, run number. */
+/* The twelve directed runs: policy once the orders came about, rate of switches, run number. */
 static const struct {
 	uint32_t then, permille;
 	uint64_t run;
@@ -82,8 +82,8 @@ static bool take_turns(struct minimise *m, struct delta_debug_run *got)
 	return true;
 }
 
-/* True for a predicted deadlock, which may prevent the last events of its own order. */
-static bool cut_short(const struct lead *lead, const struct oracle_result *got)
+/* True for a predicted deadlock that happened: it may prevent the last events of its own order. */
+static bool deadlock_cut_short(const struct lead *lead, const struct oracle_result *got)
 {
 	return lead->c.class == CANDIDATE_DEADLOCK && oracle_is_stuck(got->failure);
 }
@@ -106,7 +106,7 @@ static bool fails(void *ctx, const struct sched_turn *turns, size_t count,
 	got->switches = loose.switches;
 	got->preemptions = loose.preemptions;
 	m->has_lead = lead && (loose.kept == loose.orders ||
-			       (cut_short(lead, &m->attempt->got) && !loose.broken));
+			       (deadlock_cut_short(lead, &m->attempt->got) && !loose.broken));
 	return m->has_lead || !m->keep_lead;
 }
 
@@ -149,9 +149,9 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 		      struct places *places, struct minimised *out)
 {
 	struct minimise m;
-	struct delta_debug_config shrink = { .fails = fails, .keep = keep, .should_stop = should_stop,
-					     .ctx = &m, .most = a->most - a->runs,
-					     .thorough = !keep_lead };
+	struct delta_debug_config config = { .fails = fails, .keep = keep,
+					     .should_stop = should_stop, .ctx = &m,
+					     .most = a->most - a->runs, .thorough = !keep_lead };
 	struct delta_debug_result result;
 	struct sched_turn *turns;
 	size_t count = minimise_positions(&f->schedule, &turns);
@@ -160,7 +160,7 @@ int minimise_switches(struct search_failure *f, struct attempt *a, bool keep_lea
 	set_up(&m, f, a, places);
 	m.out = out;
 	m.keep_lead = keep_lead;
-	delta_debug_turns(&shrink, turns, count, &result);
+	delta_debug_turns(&config, turns, count, &result);
 	out->done = result.reproduced;
 	out->from = result.from;
 	out->switches = result.switches;
@@ -210,10 +210,10 @@ static void drop_goal(struct schedule *s, struct sched_order *orders, size_t at)
 }
 
 /*
- * Drops an order if the remaining ones make runs fail as often, and do not come about more often in
- * runs that pass. An order that distinguishes failing from passing runs has to stay: without it,
- * check-fix could have the remaining orders in a passing run and report them as harmless, although
- * the fix made the dropped order impossible.
+ * Drops an order if with the remaining ones as many runs fail, and no more runs have them and pass.
+ * An order that distinguishes failing from passing runs has to stay. Without it, check-fix could
+ * find the remaining orders in a passing run and call them harmless, although the fix made the
+ * dropped order impossible.
  */
 static void drop_goals(struct minimise *m, struct sched_order *orders)
 {
@@ -268,7 +268,8 @@ struct search_failure *minimise_fail_directed(const struct search_failure *like,
 		if (!attempt_run(a))
 			continue;
 		goal_result(server_area(&a->server, a->server.block->state), &goal);
-		if (goal.infeasible || (goal.kept < goal.orders && !cut_short(lead, &a->got)))
+		if (goal.infeasible ||
+		    (goal.kept < goal.orders && !deadlock_cut_short(lead, &a->got)))
 			continue;
 		f = search_failure_like(like);
 		take_run(f, a);

@@ -1,6 +1,6 @@
 /*
  * Makes a failure smaller: fewer switches between threads, fewer goals in its schedule. Each
- * attempt is a run under the oracle of the schedule. A run fails alike if its failure has the same
+ * attempt is a run that the schedule's oracle judges. A run fails alike if its failure has the same
  * kind, number (signal or exit code) and lines. Also makes runs directed by the orders of a lead.
  */
 #ifndef EXPLORE_BUG_MINIMISE_H
@@ -15,7 +15,7 @@
 #define MINIMISE_SECONDS 10.0	/* at most, for each of the two */
 
 struct minimised {
-	bool done;		/* `loose` reproduced the failure; else all else is 0 */
+	bool done;		/* `loose` reproduced the failure; if not, only `runs` is not 0 */
 	uint64_t from;		/* number of switches before */
 	uint64_t switches, preemptions;	/* number of switches and preemptions of the smallest run */
 	unsigned runs;		/* number of runs made */

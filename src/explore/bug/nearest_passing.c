@@ -163,7 +163,7 @@ struct side {
 	bool has_event;		/* false: the trace is at its end */
 };
 
-/* Goes to the next event that is no call or return: these differ without harm. */
+/* Advances to the next event that is no call or return: these may differ without harm. */
 static void advance(struct side *s)
 {
 	struct err err;

@@ -1,6 +1,6 @@
 /*
- * The run that passes and is nearest to one that fails. Both are the same up to a switch between
- * threads, as late as possible, that is made in another way.
+ * The passing run that is nearest to a failing one: both have the same turns for as long as
+ * possible, until one switch between threads differs.
  */
 #ifndef EXPLORE_BUG_NEAREST_PASSING_H
 #define EXPLORE_BUG_NEAREST_PASSING_H

@@ -10,8 +10,8 @@
  * add accesses that are not needed. The first order with which enough runs fail and none passes is
  * the cause. If there is none, the prediction stays the cause.
  *
- * The same test is made if part of the order is in a system header. A meeting of two library calls
- * is reported only if no order in the program's own files makes runs fail.
+ * The other orders are also tested if part of the predicted order is in a system header. The cause
+ * is in the library only if no order in the program's own files makes runs fail.
  *
  * For patterns whose harm does not depend on values (use after free, deadlocks), a run that passes
  * is no evidence against the order, so these are not tested.
@@ -21,8 +21,8 @@
 #include "explore/bug/minimise.h"
 #include "explore/bug/same_cause.h"
 
-#define RANK_MOST 12u		/* orders of each of the three kinds that are tried: bounds time */
-#define RANK_ENOUGH 4u		/* of twelve runs have to fail, unless pattern_row.enough is set */
+#define RANK_MOST 12u		/* orders tried of each source in alternatives(): bounds time */
+#define RANK_ENOUGH 4u		/* of twelve runs that must fail, if pattern_row.enough is 0 */
 
 /* True if the harm of this pattern depends on values in memory. */
 static bool by_values(const struct candidate *c)

@@ -12,9 +12,8 @@
 #define RANK_CAUSES_RUNS 200u	/* at most, for all orders of one failure */
 
 /*
- * For a failure that was predicted and whose trace has the predicted order f->lead. Returns an
- * order that explains the failure better, to be freed with lead_free(); NULL: f->lead stays the
- * cause.
+ * `f`: a failure whose trace has its predicted order, f->lead. Returns an order that explains the
+ * failure better, to be freed with lead_free(); NULL: f->lead stays the cause.
  */
 struct lead *rank_causes(struct search_failure *f, const char *trace, const struct leads *leads,
 			 struct attempt *a, struct places *places);

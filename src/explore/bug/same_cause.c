@@ -40,8 +40,8 @@ static bool has_object(const struct lead *lead, const char *object)
 }
 
 /*
- * Counts the events of `a` whose object, and whose line, some event of `b` has too. Returns the
- * number of events of `a`.
+ * *objects becomes the number of events of `a` whose object some event of `b` has; *lines, whose
+ * line some event of `b` has. Returns the number of events of `a`.
  */
 static size_t count_common(const struct lead *a, const struct lead *b, struct places *places,
 			   size_t *objects, size_t *lines)

@@ -12,8 +12,8 @@
 
 /*
  * True if two leads are about the same bug: all their events are at the same lines, or they have a
- * variable or lock in common. Two deadlocks have to have all their locks in common; a deadlock and
- * another lead are the same only by their lines.
+ * variable or lock in common. Two deadlocks need all their locks in common. A deadlock and a lead
+ * of another class need all their lines in common.
  */
 bool same_cause_matches(const struct lead *a, const struct lead *b, struct places *places);
 

@@ -3,13 +3,13 @@
 #include "explore/bug/same_cause.h"
 
 /*
- * After this number of replayed failures with cause and symptom of an earlier bug, the symptom
- * alone makes a failure a duplicate: to replay each of thousands would use up the budget.
+ * After this number of replayed failures with cause and symptom of an earlier bug, its symptom
+ * alone makes a failure a duplicate. To replay each of thousands would use up the budget.
  */
 #define EXACT_DUPLICATES_ENOUGH 20u
-#define FRAMES 16	/* inlined frames of one site that are compared */
+#define FRAMES 16	/* inlined frames of one site; more are ignored */
 
-/* True if a line of this type matches a function, file or module of the site. */
+/* True if a suppression line of this type matches a function, file or module of the site. */
 static bool site_matches(const struct suppressions *s, enum suppress_type type,
 			 struct places *places, uint64_t pc)
 {
@@ -24,8 +24,8 @@ static bool site_matches(const struct suppressions *s, enum suppress_type type,
 }
 
 /*
- * True if lines cover all sites that identify the failure. Only deadlocks, misuse and wrong uses of
- * freed memory can be suppressed by their sites.
+ * True if suppression lines cover all key sites of the failure. Only deadlocks, misuse, use after
+ * free and double free can be suppressed by their sites.
  */
 static bool sites_match(const struct oracle_result *r, const struct suppressions *s,
 			struct places *places)

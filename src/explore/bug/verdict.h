@@ -52,7 +52,7 @@ struct verdict {
 
 /* What a session compares each failure with. */
 struct judge {
-	struct results results;	/* failures of this session, with those that were proved */
+	struct results results;	/* proved bugs and unproved failures of this session */
 	struct baseline *baseline;	/* NULL: none; not owned */
 	const struct suppressions *suppress;	/* NULL: none; not owned */
 	struct places *places;
@@ -62,15 +62,15 @@ struct judge {
 
 /*
  * True if a failure can be dropped without a replay: a proved bug has the same symptom, and either
- * also the cause that this run was made for, or this session already replayed many such failures,
- * which all were duplicates (EXACT_DUPLICATES_ENOUGH).
+ * its cause is the lead that this run tried, or this session already replayed many failures that
+ * had cause and symptom of an earlier bug (EXACT_DUPLICATES_ENOUGH).
  */
 bool verdict_is_duplicate(const struct judge *j, const struct search_failure *f);
 
 /*
- * Decides about a failure that was replayed (`proved`: every replay failed alike) and whose cause
- * was looked for. Sets kind, bug, of and known_as of *out. To compare with suppressions it may make
- * one more replay, which looks for the cause of a failure that has none.
+ * Decides about a failure after confirm_prove(); `proved` is its result. Sets kind, bug, of and
+ * known_as of *out. May make one more replay, to find the cause for comparison with suppressions
+ * (cause_is_suppressed()).
  */
 void verdict_decide(struct judge *j, struct bug *b, bool proved, const struct cause_config *cause,
 		    struct verdict *out);

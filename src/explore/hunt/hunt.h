@@ -31,17 +31,17 @@ struct hunt_stats {
 	enum hunt_stage stage;
 	uint64_t predicted;	/* number of candidates of all traces, before pruning */
 	uint64_t seen;		/* number of these that happened in a run that passed: pruned */
-	uint64_t doubtful;	/* number of leads that values read seem to forbid: tried late */
+	uint64_t doubtful;	/* number of leads that values read seem to rule out: tried late */
 	uint64_t leads;		/* number of leads to be tried: neither pruned nor suppressed */
 	uint64_t suppressed;	/* number of leads that are not tried, being suppressed */
 	uint64_t grouped;	/* number of leads that were tried together with others */
 	/* Number of leads by outcome (enum lead_outcome); `left` is those not tried yet. */
 	uint64_t left, proved, harmless, infeasible, unreached;
-	uint64_t saturated;	/* config.saturation if that ended the hunt, else 0 */
+	uint64_t saturated;	/* config.saturation if that limit ended the hunt, else 0 */
 	uint64_t chased;	/* number of iRoots that runs were directed at */
 	uint64_t chased_exposed;	/* number of these that were exposed */
 	const struct cover *cover;	/* iRoot database; NULL: no coverage is kept */
-	char no_trace[256];	/* why the last profile run without a trace has none; "" */
+	char no_trace[256];	/* why the last recording or analysis of a run failed; "" */
 	const struct leads *list;	/* all leads with their outcomes */
 };
 
@@ -51,7 +51,7 @@ struct hunt_config {
 	struct inputs *inputs;	/* inputs of the program; NULL: its own arguments and stdin */
 	unsigned profiles;	/* number of profile runs of each input */
 	uint64_t saturation;	/* end after this number of runs without anything new; 0: never */
-	uint64_t snapshots;	/* a common prefix of this many steps is run once; 0: never */
+	uint64_t snapshots;	/* prefixes of at least this many steps are run once; 0: never */
 	bool (*wanted)(void *ctx, const struct lead *lead);	/* true: try this lead; NULL: all */
 	void *ctx;		/* argument of `wanted` */
 	const struct suppressions *suppress;	/* or NULL; outlives the hunt */
@@ -63,13 +63,13 @@ struct hunt;
 struct hunt *hunt_new(const struct hunt_config *config);
 void hunt_free(struct hunt *h);	/* frees the leads too, to which failures refer */
 
-/* Makes all stages. -1 if the program cannot be run. */
+/* Runs all stages. -1 if the program cannot be run. */
 int hunt_run(struct hunt *h, struct err *err);
 
 /*
  * The leads known so far, the likeliest first: the callback of struct cause_source; ctx is the
- * hunt. If a run failed before anything was predicted, the first call makes passing runs and
- * analyses their traces.
+ * hunt. If a run fails while nothing is predicted yet, the first call makes and analyses passing
+ * runs.
  */
 const struct leads *hunt_leads(void *ctx);
 

@@ -30,14 +30,14 @@ struct hunt {
 	struct search_stats *runs;	/* that of config.search: counts the runs of all stages */
 	struct search_listener listener;	/* for all searches; calls config.listener */
 	struct search_memory memory;	/* its granules are those of the current input */
-	struct hunt_granules *of_input;	/* granules of the other inputs */
+	struct hunt_granules *of_input;	/* by input: granules; empty for the current one */
 	size_t input;		/* index of the current input */
 	struct inputs no_inputs;	/* stands in for config.inputs if that is NULL */
 	struct leads leads;
-	/* If a run fails before anything is predicted: orders of passing runs, for hunt_leads(). */
-	struct leads others;
-	bool others_known;	/* `others` is filled in */
-	struct search_memory failing;	/* the granules that the failing run knew to be shared */
+	/* Leads of passing runs, if a run fails while nothing is predicted yet: hunt_leads(). */
+	struct leads passing_leads;
+	bool passing_known;	/* `passing_leads` is filled in */
+	struct search_memory failing;	/* the granules that this failing run knew to be shared */
 	struct hunt_stats stats;
 	struct profile *profiles;	/* recorded runs; lead.profile is an index of it */
 	size_t profile_count, profile_capacity;
@@ -53,17 +53,17 @@ struct hunt {
 	struct greybox greybox;	/* state of the strategy `feedback` */
 	uint64_t searched;	/* number of runs in earlier slices */
 	struct profile best;	/* the passing run of this slice that showed most new behaviour */
-	uint64_t best_new, best_run;	/* how much that was; number of this run in the slice */
+	uint64_t best_new, best_run;	/* new behaviour of `best`, in switches; its run number */
 	size_t profiles_most;	/* limit of profile_count in this stage */
-	bool stopped;		/* the listener had enough, or the program cannot be run */
+	bool stopped;		/* the listener answered to stop, or the program cannot be run */
 	double began;		/* clock_seconds() at the start */
 };
 
-#define HUNT_GROUP_MOST 6u	/* leads in one run: a failure leaves few suspects */
+#define HUNT_GROUP_MOST 6u	/* leads in one run: few to try alone if the run fails */
 #define HUNT_TRIES_FIRST 3u	/* ways to try each lead before the search begins */
 #define HUNT_TRIES 9u		/* ways to try each lead in all */
 
-/* Begins a stage: *out is the config of its searches. False if the budget is used up. */
+/* Begins a stage: fills in *out, the config of its searches. False if the budget is used up. */
 bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out);
 
 /* Makes `input` the current one, with its granules; -1 if it cannot be read. */
@@ -77,8 +77,8 @@ bool hunt_record_run(struct hunt *h, const struct search_config *config,
 		     const struct profile_order *order);
 
 /*
- * hunt_predict() adds the leads that the trace of a profile predicts, -1 if it cannot be read.
- * hunt_sort() then removes those that config.wanted refuses, and sorts.
+ * hunt_predict() adds the leads of the trace of a profile; -1 if it cannot be read. hunt_sort()
+ * then removes leads for which config.wanted returns false, and sorts.
  */
 int hunt_predict(struct hunt *h, const char *path, size_t profile);
 void hunt_sort(struct hunt *h);

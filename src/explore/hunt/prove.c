@@ -1,20 +1,20 @@
 /*
  * The proving stage: makes runs with the orders of each lead.
  *
- * Each lead is tried in up to nine ways (table below). Most runs follow the profile run that
- * predicted the lead up to the first wait (PENELOPE, Sorrentino et al., FSE 2010). The others start
- * without a guide, which may reach the order in another way; some of these try the first iteration
- * of a loop instead of the one in the trace. A lead whose guided run does not reach the first wait
- * is no longer guided.
+ * Each lead is tried in up to nine ways (table below). Some runs follow the profile run that
+ * predicted the lead, their guide, up to the first wait (PENELOPE, Sorrentino et al., FSE 2010).
+ * The others have no guide and may reach the order in another way. Two of them try the first
+ * iteration of a loop instead of the one in the trace. A lead whose guided run does not reach the
+ * first wait is no longer guided.
  *
  * Before that, leads of one trace whose events do not overlap in time share runs (AVPredictor,
- * section 4). Leads whose order did not come about in such a run are tried alone. So are all its
- * leads if the run fails, since any of them may be the cause; the failure is reported without a
- * lead if none of them fails alone.
+ * section 4). Leads whose order did not come about in such a run are tried alone. If the run fails,
+ * all its leads are tried alone, since any of them may be the cause. If none fails alone, the
+ * failure is reported without a lead.
  *
  * There is one pass over all leads for the first way, one for the next two, and one for the other
  * six, each with the likeliest leads first. After the first pass, batches of leads are sorted by
- * the length of their prefix, so that each can go on from the snapshot of the one before.
+ * the length of their prefix, so that a lead can continue from the snapshot of the lead before it.
  */
 #include "explore/hunt/hunt_internal.h"
 
@@ -27,7 +27,7 @@
 #include "explore/lead/lead_run.h"
 
 #define FEW_SWITCHES 20u	/* permille: the run stays near the profile run */
-#define PROVE_SHARE 0.75	/* of the runs and the time that are left */
+#define PROVE_SHARE 0.75	/* of the runs and the time left: the rest is for searching */
 #define BATCH 16u		/* leads with neighbouring ranks that are sorted by prefix */
 
 /* A number of steps does not identify a point of runs with these flags: no snapshots. */
@@ -84,7 +84,7 @@ static bool has_guide(const struct hunt *h, const struct lead *lead)
 
 /* --- a run --- */
 
-/* The point to begin the run at: its first wait, if a snapshot there pays; else the start. */
+/* Where to begin the run: at its first wait if a snapshot there saves enough; else at the start. */
 static struct snapshots_point point_of(const struct hunt *h, const struct proof_attempt *a)
 {
 	const struct lead *lead = a->member[0];
@@ -159,7 +159,7 @@ static void record_outcome(struct hunt *h, const struct search_run *run)
 	h->stats.left -= a->way == 0 && a->count == 1 && h->stats.left > 0;
 }
 
-/* For search_cause(): proved leads about the same memory have one cause. */
+/* Hash for search_cause(), equal for proved leads about the same memory. */
 static uint64_t cause(const struct proof_attempt *a)
 {
 	return a->outcome[0] == LEAD_FAILED ? a->member[0]->c.addr + 1 : 0;
@@ -392,9 +392,9 @@ static void add_singles(struct hunt *h, unsigned first, unsigned end, bool group
 	add_batch(h, batch, count, first, end, capacity);
 }
 
-enum { GROUP_PASS = 99 };	/* in place of a first way: the pass that tries groups */
+enum { GROUP_PASS = 99 };	/* as `first` of pass(): the pass that tries groups */
 
-/* With each input, makes the runs of the ways first to end - 1, or those of groups. */
+/* With each input, tries the ways first to end - 1; or groups, if `first` is GROUP_PASS. */
 static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, struct err *err)
 {
 	int result = 0;

@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-#define SLICE_LEAST 32u		/* runs of the first slices; later ones are longer */
+#define SLICE_LEAST 32u		/* runs of the first slice of each input; later slices are longer */
 #define RECORD_LEAST 4u		/* new switches that make a run worth a trace */
 #define DEPENDENCY_WORTH 16u	/* new switches that one new dependency between sites counts as */
 #define RECORDED_MOST 64u	/* traces in this stage: bounds the time of analyses */
@@ -24,7 +24,7 @@ static const struct {
 	{ "pct", 3 }, { "pos", 0 }, { "random", 0 }, { "surw", 0 }, { "feedback", 0 },
 };
 
-/* Fills in the request of a run: the strategy that the feedback chose for it. */
+/* Fills in the request of a run, by the strategy that strategy_shares.h chose for it. */
 static void begin(const struct hunt *h, const struct search_run *run)
 {
 	struct ctl_request *q = server_request(run->server);
@@ -40,7 +40,7 @@ static void begin(const struct hunt *h, const struct search_run *run)
 	q->run = h->searched + run->number;
 }
 
-/* Counts the new behaviour of a run; keeps the passing run that showed most in h->best. */
+/* Counts the new behaviour of a run. Keeps the passing run with most of it in h->best. */
 static void record_outcome(struct hunt *h, const struct search_run *run)
 {
 	const struct ctl_block *b = run->server->block;

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#define TRACE_PASSES 3u		/* at most, over all profile runs of an input */
-#define PASSING_RUNS_MOST 16u	/* at most, to find a passing run after an early failure */
+#define TRACE_PASSES 3u		/* most times to record the profile runs of an input */
+#define PASSING_RUNS_MOST 16u	/* to find a passing run after a failure in the profile stage */
 #define PROFILE_SHARE 0.25	/* of --time: after that no further pass begins */
 #define PREDICT_SHARE 0.5	/* of --time: traces whose analysis would take longer are skipped */
 
@@ -31,7 +31,7 @@ void hunt_free(struct hunt *h)
 	search_memory_free(&h->memory);
 	search_memory_free(&h->failing);
 	leads_free(&h->leads);
-	leads_free(&h->others);
+	leads_free(&h->passing_leads);
 	for (size_t i = 0; i < h->config.inputs->count; i++)
 		free(h->of_input[i].granules);
 	free(h->of_input);
@@ -75,8 +75,8 @@ static void copy_granules(const struct search_memory *from, struct search_memory
 }
 
 /*
- * A run failed before anything was predicted, while shared memory was still being discovered. Makes
- * it again with all of that memory known, so that its trace has all accesses to it.
+ * Makes a run again that failed in the profile stage, while shared memory was still being
+ * discovered. Now all of that memory is known, so the run's trace has all accesses to it.
  */
 static struct search_failure *repeat_early_failure(struct hunt *h, struct search_failure *f)
 {
@@ -102,7 +102,7 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 	}
 	if (proving)
 		hunt_prove_attribute(h, f);
-	else if (h->stats.stage == HUNT_PROFILE && !h->others_known)
+	else if (h->stats.stage == HUNT_PROFILE && !h->passing_known)
 		f = repeat_early_failure(h, f);
 	answer = h->config.listener.found(h->config.listener.ctx, f);
 	h->stopped |= answer == SEARCH_ENOUGH;
@@ -229,12 +229,12 @@ const struct leads *hunt_leads(void *ctx)
 
 	if (h->stats.stage != HUNT_PROFILE || h->leads.count)
 		return &h->leads;
-	if (!h->others_known) {
-		h->others.suppress = h->leads.suppress;
-		record_passing_runs(h, &h->others);
+	if (!h->passing_known) {
+		h->passing_leads.suppress = h->leads.suppress;
+		record_passing_runs(h, &h->passing_leads);
 	}
-	h->others_known = true;
-	return &h->others;
+	h->passing_known = true;
+	return &h->passing_leads;
 }
 
 bool hunt_record_run(struct hunt *h, const struct search_config *config,
@@ -311,7 +311,7 @@ static void record_profiles(struct hunt *h, const char *folder, size_t first)
 	}
 }
 
-/* True if less than this share of --time will be used in `more` seconds. */
+/* True if `more` seconds from now less than this share of --time will be used. */
 static bool has_time(const struct hunt *h, double share, double more)
 {
 	double all = h->config.search.budget.seconds;
@@ -401,7 +401,7 @@ static int profile(struct hunt *h, struct err *err)
 int hunt_run(struct hunt *h, struct err *err)
 {
 	h->began = clock_seconds();
-	h->leads.symbols = h->others.symbols = h->places->symbols;
+	h->leads.symbols = h->passing_leads.symbols = h->places->symbols;
 	if (profile(h, err) < 0 || hunt_prove(h, HUNT_TRIES_FIRST, err) < 0)
 		return -1;
 	return h->config.cover ? hunt_cover(h, err) : hunt_search(h, err);

@@ -9,9 +9,9 @@
 #include "explore/lead/lead.h"
 #include "trace/read/reader.h"
 
-#define LEADS_MAX 4096u		/* leads of each list that are looked for, the best: bounds time */
+#define LEADS_MAX 4096u		/* leads of each list to search a trace for: bounds time */
 
-/* One order of a lead while a trace is read. */
+/* State of one order of a lead while a trace is read. */
 struct progress {
 	uint64_t first, second;	/* number of visits of each event's thread to its site */
 	bool first_happened;
@@ -19,7 +19,7 @@ struct progress {
 	bool reversed;		/* the second event happened before the first */
 };
 
-/* The orders of one lead. */
+/* State of the orders of one lead. */
 struct followed {
 	struct progress order[CANDIDATE_EVENTS];
 };
@@ -46,21 +46,21 @@ static void follow(const struct lead *lead, struct followed *f, uint64_t thread,
 	}
 }
 
-/* Number of leads that are looked for: the best of those to be tried, then suppressed ones. */
-static size_t known_count(const struct leads *l)
+/* Number of leads to search a trace for: the best of l->at, then of l->suppressed. */
+static size_t searched_count(const struct leads *l)
 {
 	return (l->count < LEADS_MAX ? l->count : LEADS_MAX) +
 	       (l->suppressed_count < LEADS_MAX ? l->suppressed_count : LEADS_MAX);
 }
 
-static const struct lead *known_at(const struct leads *l, size_t i)
+static const struct lead *searched_lead(const struct leads *l, size_t i)
 {
 	size_t first = l->count < LEADS_MAX ? l->count : LEADS_MAX;
 
 	return i < first ? l->at[i] : l->suppressed[i - first];
 }
 
-/* Follows all leads through a trace in one pass. */
+/* Follows the first `count` leads through a trace in one pass. */
 static void follow_all(const struct leads *l, size_t count, struct reader *r, struct followed *f)
 {
 	struct map sites = { 0 };
@@ -68,9 +68,9 @@ static void follow_all(const struct leads *l, size_t count, struct reader *r, st
 	struct err err;
 
 	for (size_t i = 0; i < count; i++)
-		for (unsigned k = 0; k < known_at(l, i)->c.orders; k++) {
-			map_put(&sites, known_at(l, i)->order[k].first.site, NULL);
-			map_put(&sites, known_at(l, i)->order[k].second.site, NULL);
+		for (unsigned k = 0; k < searched_lead(l, i)->c.orders; k++) {
+			map_put(&sites, searched_lead(l, i)->order[k].first.site, NULL);
+			map_put(&sites, searched_lead(l, i)->order[k].second.site, NULL);
 		}
 	while (reader_next(r, &ev, &err) == 1) {
 		const struct reader_thread *thread;
@@ -82,7 +82,7 @@ static void follow_all(const struct leads *l, size_t count, struct reader *r, st
 		if (!thread || !schedule_path_hash(thread->name, &name))
 			continue;
 		for (size_t i = 0; i < count; i++)
-			follow(known_at(l, i), &f[i], name, ev.pc);
+			follow(searched_lead(l, i), &f[i], name, ev.pc);
 	}
 	map_free(&sites);
 }
@@ -142,20 +142,20 @@ size_t leads_in_trace(const struct leads *l, const char *path,
 	return made;
 }
 
-/* Copy of the likeliest lead, whose likelihood *most becomes; NULL: none is likelier than *most. */
-static struct lead *by_leads(const struct leads *l, const char *path, enum oracle_failure failure,
-			     double *most)
+/* Copy of the likeliest lead; *most becomes its likelihood. NULL: none is likelier than *most. */
+static struct lead *likeliest_lead(const struct leads *l, const char *path,
+				   enum oracle_failure failure, double *most)
 {
-	size_t count = known_count(l);
+	size_t count = searched_count(l);
 	struct followed *followed = follow_trace(l, count, path);
 	const struct lead *best = NULL;
 
 	for (size_t i = 0; followed && i < count; i++) {
-		double score = likelihood(known_at(l, i), &followed[i], failure);
+		double score = likelihood(searched_lead(l, i), &followed[i], failure);
 
 		if (score > *most) {
 			*most = score;
-			best = known_at(l, i);
+			best = searched_lead(l, i);
 		}
 	}
 	free(followed);
@@ -165,7 +165,7 @@ static struct lead *by_leads(const struct leads *l, const char *path, enum oracl
 struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_failure failure)
 {
 	double by_others = 0, by_itself = 0;
-	struct lead *others = by_leads(l, path, failure, &by_others);
+	struct lead *others = likeliest_lead(l, path, failure, &by_others);
 	struct lead *itself = lead_from_failure(l, path, failure, &by_itself);
 
 	if (itself && by_itself >= by_others) {

@@ -20,12 +20,12 @@ struct seen {
 
 /* Values of the accesses that matter. */
 struct values {
-	struct map at;		/* key_of() an event to its index in `seen`, plus 1 */
+	struct map at;		/* key_of() of an event -> its index in `seen`, plus 1 */
 	struct seen *seen;
 	size_t count, capacity;
 };
 
-/* True if the candidate is checked: it occurred once, since another occurrence may do harm. */
+/* True if the candidate can be checked. It must have occurred only once: others may do harm. */
 static bool is_checked(const struct candidate *c)
 {
 	const struct candidate_event *e = c->event;

@@ -10,7 +10,7 @@
 #include "explore/lead/ineffective_write.h"
 #include "explore/lead/use_after_free.h"
 
-#define FRAMES 16	/* inlined frames of one site that are looked at */
+#define FRAMES 16	/* inlined frames of one site; more are ignored */
 
 /* A trace and the results of its analysis. */
 struct study {
@@ -84,7 +84,7 @@ static int study_read(struct study *s, const char *path, const struct leads *l,
 	return 0;
 }
 
-/* Gets the names of threads, objects and sites in the findings. */
+/* Resolves the names of threads, objects and sites in the findings. */
 static void study_name(struct study *s, const struct leads *l)
 {
 	struct err err;
@@ -276,14 +276,14 @@ double lead_fitness(const struct candidate *c, unsigned orders, enum oracle_fail
 	bool same = c->class == CANDIDATE_DEADLOCK || (memory && c->class == CANDIDATE_ORDER);
 
 	/*
-	 * Memory that is used after its end was not used before its beginning. The write of a NULL
-	 * pointer after free() looks like the first write.
+	 * Use before initialisation cannot cause a use after free. Setting a pointer to NULL after
+	 * free() looks like its first write.
 	 */
 	if (memory && c->pattern == PATTERN_BEFORE_INIT)
 		return 0;
 	/*
-	 * Ranking scores candidates that happened low, since they need no run; as a cause they are
-	 * likelier. A candidate of the failure's own kind (deadlock, memory) always goes first.
+	 * c->score is low if the candidate happened in the trace, since it needs no run. As a cause
+	 * it is likelier then. A candidate of the failure's kind (deadlock, memory) goes first.
 	 */
 	return c->score + (c->seen ? 1 : 0) + 2 * orders + (same ? 100 : 0);
 }

@@ -16,9 +16,9 @@
  *	0.2 write x  bank.c:51   event 1
  *
  * Candidate: pattern RWW, events 0 to 2 are the accesses, order = { 0 before 1, 1 before 2 }. In
- * this trace 0.2 writes last, so the run passed. 0.2 cannot wait right before its write: it would
- * hold m, which 0.1 needs for its read. Hence hold[1] = 4 and hold[2] = 3, the lock operations. The
- * lead's orders, all with nth 1, the first visit:
+ * this trace 0.2 writes last, so the run passed. A thread cannot wait right before its write: it
+ * would hold m, which the other thread needs. Hence hold[1] = 4 and hold[2] = 3, the lock
+ * operations. The lead's orders, all of first visits (nth 1):
  *
  *	order[0]   0.1 at bank.c:31 before 0.2 at bank.c:50   0.2 waits before it takes m
  *	order[1]   0.2 at bank.c:51 before 0.1 at bank.c:35   0.1 waits before it takes m
@@ -53,19 +53,19 @@ struct lead_event {
 enum lead_outcome {
 	LEAD_UNTRIED,
 	LEAD_UNREACHED,		/* the run did not reach all events of the orders */
-	LEAD_INFEASIBLE,	/* all threads that could run were held, so an order was given up */
+	LEAD_INFEASIBLE,	/* only held threads could run, so the run gave up an order */
 	LEAD_HARMLESS,		/* all orders came about, and the run passed */
 	LEAD_FAILED,		/* the orders came about, and the run failed: the lead is proved */
 };
 
 struct lead {
-	/* Ids of threads, locksets and stacks refer to a trace that is gone: do not use them. */
+	/* Its ids of threads, locksets and stacks are those of a trace that is gone: do not use. */
 	struct candidate c;
 	struct lead_event event[CANDIDATE_EVENTS];	/* names of c.event */
 	/*
-	 * Orders for the strategy `goal`. First one for each order of `c`, whose second event is
-	 * the point where its thread waits. If that is a lock operation, one more order follows at
-	 * the end with the event itself. Example at the top of this file.
+	 * Orders for the strategy `goal`, as in the example at the top of this file. The first
+	 * c.orders of them have as second event the point where its thread waits. For each that
+	 * waits at a lock operation, one more order has the second event itself.
 	 */
 	struct sched_order order[2 * CANDIDATE_EVENTS];
 	uint8_t orders;
@@ -80,9 +80,9 @@ struct lead {
 	unsigned exposed;	/* number of these runs that had its orders and passed */
 	bool grouped;		/* some run tried it together with other leads */
 	bool group_failed;	/* the last run that tried it did so in a group, and failed */
-	bool guide_failed;	/* following the profile run did not lead to the first wait */
+	bool guide_failed;	/* a run by the profile run's turns did not reach the first wait */
 	uint64_t prefix;	/* steps of the profile run before the first wait; 0: unknown */
-	/* The orders for a run that begins after `prefix` steps: visits before are not counted. */
+	/* `order` for a run that begins after `prefix` steps: n-th visits count from there. */
 	struct sched_order order_after_prefix[2 * CANDIDATE_EVENTS];
 };
 
@@ -119,9 +119,8 @@ void leads_sort(struct leads *l);
 void leads_keep(struct leads *l, bool (*wanted)(void *ctx, const struct lead *lead), void *ctx);
 
 /*
- * The likeliest cause of a failure, from its trace `path`: the best order that the trace has and
- * passing runs do not. It is one of `l` or one that the analyses find in this trace. NULL if there
- * is none. Free it with lead_free().
+ * The likeliest cause of a failure with trace `path`: a copy of a lead of `l`, or an order that the
+ * analyses find in this trace. NULL if there is none. Free it with lead_free().
  */
 struct lead *leads_explain(const struct leads *l, const char *path, enum oracle_failure failure);
 
@@ -173,8 +172,8 @@ bool lead_first_iteration(const struct lead *lead, struct lead *out);
 bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index);
 
 /*
- * True if `is` returns true for one of the orders that happened in a trace. The lead that `is` gets
- * is valid during the call only.
+ * True if `is` returns true for one of the candidates that happened in a trace. The lead that `is`
+ * gets is valid during the call only.
  */
 bool leads_any_in_trace(const struct leads *l, const char *path,
 		    bool (*is)(void *ctx, const struct lead *lead), void *ctx);

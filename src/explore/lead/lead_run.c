@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define POLICIES 3u		/* values of enum goal_then */
-#define FEW_SWITCHES 20u	/* permille, for the first seed: stays near the profile run */
+#define FEW_SWITCHES 20u	/* permille, in the first three tries: stays near the profile run */
 
 void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 {

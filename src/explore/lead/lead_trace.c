@@ -13,7 +13,7 @@
 #include "trace/read/kinds.h"
 #include "trace/read/reader.h"
 
-/* The event of the trace that has the name of an event of the lead. */
+/* The event of the trace that an event of the lead names. */
 struct found {
 	uint64_t position;	/* number among all events of the trace */
 	uint64_t addr, size;
@@ -21,7 +21,7 @@ struct found {
 	uint16_t kind;		/* enum trace_kind */
 };
 
-/* Counts visits to the sites of the lead. Sets `found` and `index` of the events that this is. */
+/* Counts the visit. Sets `found` and `index` of each event of the lead that `ev` is. */
 static void match_event(const struct lead *lead, uint64_t *visits, struct found *found,
 			uint64_t *index, const struct event *ev, const char *thread,
 			uint64_t position, uint64_t number)

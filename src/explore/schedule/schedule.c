@@ -254,7 +254,7 @@ static uint32_t thread_of(struct schedule *s, const struct ctl_report *r, uint32
 	return thread;
 }
 
-/* Adds the last turn of a killed run, which the turn log lacks: the running thread, to the end. */
+/* Adds the last turn of a killed run, which is not in its turn log: the thread that ran last. */
 static void add_last(struct schedule *s, const struct ctl_report *r)
 {
 	add_turn(s, &(struct schedule_turn){ .thread = thread_of(s, r, r->thread), .kind = SCHED_TURN_RUN,
@@ -338,7 +338,7 @@ void schedule_granules(const struct schedule *s, struct buf *out)
 		}
 }
 
-/* Resolves an event's name to hash of the thread, pc and count. */
+/* Resolves an event's thread path to its hash, and its offset in a module to a pc. */
 static int plan_name(const struct schedule_event *e, const struct places *places,
 		     struct sched_name *out, struct err *err)
 {

@@ -52,9 +52,7 @@ struct schedule_event {
 struct schedule_goal {
 	struct schedule_event second, first;	/* `second` must not happen before `first` */
 	bool is_held;		/* `held` is set */
-	/*
-	 * The event where the thread of `second` waits: before it takes a lock that `first` needs.
-	 */
+	/* Where the thread of `second` waits: before it takes a lock that `first` needs. */
 	struct schedule_event held;
 };
 
@@ -67,7 +65,7 @@ struct schedule {
 	char *strategy;		/* strategy of that search; NULL: written by hand */
 	uint32_t depth;		/* parameter of that strategy */
 	uint32_t flags;		/* CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME */
-	uint64_t steps;		/* steps of the run, without a last killed turn; 0: unknown */
+	uint64_t steps;		/* of the run, without the last turn of a killed run; 0: unknown */
 	char *failure;		/* how the run ends: "assert", "signal 11"; NULL: not known */
 	/* Class, pattern and variable of the goals: "atomicity", "RWW", "balance"; all or none. */
 	char *cause, *pattern, *variable;
@@ -81,7 +79,7 @@ struct schedule {
 	struct schedule_list threads;	/* distinct thread paths */
 	struct schedule_turn *turns;
 	size_t turn_count, turn_capacity;
-	struct buf events;	/* checks: a hash byte for each of the first events; may be empty */
+	struct buf events;	/* event checks: one hash byte for each of the first events */
 	struct schedule_goal *goals;
 	size_t goal_count, goal_capacity;
 	struct strmap thread_index;	/* private: thread path -> index in `threads` + 1 */

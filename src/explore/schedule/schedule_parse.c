@@ -288,8 +288,8 @@ static int parse_operation(struct parser *p, struct schedule_event *e)
 }
 
 /*
- * Parses "BUILD-ID+0xOFFSET, FUNCTION, OP OBJECT)" after "(". The first part may be missing, and so
- * may the last ones.
+ * Parses "BUILD-ID+0xOFFSET, FUNCTION, OP OBJECT)" after "(". The first part may be missing, also
+ * the last one or two.
  */
 static int parse_details(struct parser *p, struct schedule_event *e)
 {

@@ -44,7 +44,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Appends the character of an escape sequence, after the backslash. False: there is no such one. */
+/* Appends the character that an escape stands for, from behind the backslash. False: bad escape. */
 static bool take_escape(struct words *w, struct buf *out)
 {
 	char c = w->p < w->end ? *w->p++ : '\0';

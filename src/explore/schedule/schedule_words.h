@@ -23,15 +23,15 @@ int words_bad(struct words *w, const char *format, ...) __attribute__((format(pr
 void words_skip(struct words *w);	/* skips blanks */
 bool words_at_end(struct words *w);	/* skips blanks; true at the end of the line */
 
-/* Fails unless only blanks are left. */
+/* Returns -1 and sets *err unless only blanks are left. */
 int words_done(struct words *w);
 
-/* Skips `text` if it comes next; otherwise returns false. */
+/* If `text` comes next, skips it and returns true. */
 bool words_literal(struct words *w, const char *text);
 
 /*
- * Returns the next word, to be freed: quoted, or up to a blank or one of `stops`. NULL on an error,
- * which names the missing thing as `what`.
+ * Returns the next word, to be freed: quoted, or up to a blank or one of `stops`. NULL on an error;
+ * its message calls the word `what`.
  */
 char *words_take(struct words *w, const char *stops, const char *what);
 

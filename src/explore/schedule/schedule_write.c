@@ -10,7 +10,7 @@
 
 #define EVENTS_IN_LINE 32u
 
-/* Whether a word needs no quotes; `also_not` lists further characters that need them. */
+/* Whether a word needs no quotes; `also_not`: further characters that need them. */
 static bool is_plain(const char *text, const char *also_not)
 {
 	if (!*text || *text == '#')

@@ -1,6 +1,6 @@
 /*
- * Variations of a known failure: runs of the program with the arguments, shared granules and oracle
- * of a failing schedule, but with another plan. Minimising and finding causes is made of these.
+ * Variations of a known failure: runs with the arguments, shared granules and oracle of a failing
+ * schedule, but with another plan. explore/bug minimises failures and finds causes by such runs.
  *
  *	attempt_open(&a, &config, &schedule, &err);
  *	attempt_allow(&a, 100, 10.0);
@@ -54,10 +54,10 @@ struct ctl_request *attempt_prepare(struct attempt *a, const char *strategy);
 bool attempt_plan(struct attempt *a, const struct sched_turn *turns, size_t turn_count,
 		  const struct sched_order *orders, size_t order_count);
 
-/* Makes the run. True: it failed, in this way or another; see a->got. */
+/* Makes the run. True: it failed, as the known failure or otherwise; see a->got. */
 bool attempt_run(struct attempt *a);
 
-/* No more runs are allowed: by number, by time, by `stop`, or because the target broke. */
+/* True: make no more runs. Number, time or `stop` forbids it, or a->broken is set. */
 bool attempt_over(const struct attempt *a);
 
 #endif

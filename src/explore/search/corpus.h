@@ -43,7 +43,7 @@ struct corpus {
 
 void corpus_free(struct corpus *c);
 
-/* Returns how many of the bits no earlier generation had. If any, pass the run to corpus_add(). */
+/* Number of the bits that no earlier generation set. If it is not 0, call corpus_add(). */
 uint32_t corpus_new(const struct corpus *c, const uint8_t *bits);
 
 /* Adds a run of this generation. Takes ownership of `turns`; the caller keeps `bits`. */

@@ -24,11 +24,9 @@
 struct greybox {
 	struct corpus corpus;
 	uint64_t base;		/* number of the search's first run, over all searches */
-	/*
-	 * Runs of each strategy and new bits that they found. The first pair is up to the end of
-	 * the last generation and halved at each generation, the second pair is since then.
-	 */
+	/* By strategy: its runs before this generation and their new bits, halved each time. */
 	uint64_t runs[GREYBOX_STRATEGIES], found[GREYBOX_STRATEGIES];
+	/* By strategy: its runs in this generation, and their new bits. */
 	uint64_t runs_now[GREYBOX_STRATEGIES], found_now[GREYBOX_STRATEGIES];
 };
 
@@ -47,8 +45,8 @@ void greybox_event(struct greybox *g, uint64_t seed, int event, const struct sea
  * The parts of greybox_event(), for a search of which only some runs use this strategy. Run numbers
  * start from 0.
  *
- * greybox_ended() may be called for any run; it returns how many of its bits are new. It credits
- * them to the strategy that greybox_begin() draws for that run number, even if it was not called.
+ * greybox_ended() may be called for any run, and returns how many of its bits are new. It credits
+ * these to the strategy that greybox_begin() draws for that run number, even if it was not called.
  */
 void greybox_begin(const struct greybox *g, uint64_t seed, const struct search_run *run);
 uint32_t greybox_ended(struct greybox *g, uint64_t seed, const struct search_run *run);

@@ -63,7 +63,7 @@ struct sched_turn *profile_turns(const struct ctl_block *b, size_t *count)
 	return turns;
 }
 
-/* Asks for a replay of `again`. */
+/* Fills in the request and plan of a replay of `again`. */
 static void request_replay(const struct profile *again, struct server *s)
 {
 	struct ctl_request *q = server_request(s);
@@ -186,8 +186,8 @@ int profile_trace(const struct search_config *config, const struct profile_order
 }
 
 /*
- * Makes one more run. Returns it if it fails with that identity and finds no new granules;
- * otherwise adds what it found to the memory and returns NULL.
+ * Makes one more run. Returns it if it fails with this identity and finds no new granules;
+ * otherwise adds its new granules to the memory and returns NULL.
  */
 static struct search_failure *retry_once(const struct search_config *config,
 					 struct search_memory *memory, uint64_t run,

@@ -16,14 +16,14 @@
 struct profile {
 	struct sched_turn *turns;	/* exact schedule of the run; NULL if it was too long */
 	size_t count;			/* of `turns` */
-	/* Number of granules known at its start; a replay that knows others counts other steps. */
+	/* Number of granules known at its start. A replay that knows others counts other steps. */
 	size_t known;
 	size_t input;		/* index in struct inputs; for the caller */
 };
 
 void profile_free(struct profile *p);
 
-/* Fills in the strategy of profile run number `run`: few switches, a different mix for each run. */
+/* Fills in the strategy of profile run `run`: one of four that switch seldom, in turn. */
 void profile_shape(uint64_t seed, uint64_t run, struct ctl_request *q);
 
 /* Returns the turns of a run that just ended, to be freed; NULL if there are none or too many. */

@@ -141,7 +141,7 @@ static void judge_signal(const struct server *s, int signal, struct oracle_resul
 			 signal == SIGABRT ? "abort" : "crash");
 }
 
-/* The operation before which a blocked thread stands, for oracle_site.op. */
+/* The operation that a blocked thread waits in, for oracle_site.op. */
 static const char *blocked_op(uint32_t op)
 {
 	switch (op) {
@@ -288,7 +288,7 @@ void oracle_divergence(const struct ctl_report *report, struct oracle_result *ou
 		add_site(out, report->thread, report->pc, report->object, kind_name(report->kind));
 }
 
-/* Hashes what distinguishes the failure, by pcs. Without a cycle all sites are key sites. */
+/* Computes the signature. Unless judge_deadlock() found a cycle, all sites are key sites. */
 static void compute_signature(struct oracle_result *r, const struct ctl_report *report)
 {
 	uint64_t hash = hash_bytes(HASH_START, &r->failure, sizeof(r->failure));
@@ -299,7 +299,7 @@ static void compute_signature(struct oracle_result *r, const struct ctl_report *
 	if (r->failure == ORACLE_ASSERT)
 		for (const char *p = r->text; *p; p++)
 			hash = hash_bytes(hash, p, 1);
-	/* Sum up the sites: the order in which a deadlock's threads are listed does not matter. */
+	/* A sum, since the order in which a deadlock's threads are listed does not matter. */
 	if (!r->telling)
 		r->telling = r->site_count;
 	for (size_t i = 0; i < r->telling; i++)
@@ -312,7 +312,7 @@ static void compute_signature(struct oracle_result *r, const struct ctl_report *
 	r->signature = hash_bytes(hash, &sum, sizeof(sum));
 }
 
-/* The process ended before main, or never opened the control block. */
+/* Result of a process that ended before it opened the control block. */
 static void judge_early_end(int status, struct oracle_result *r)
 {
 	r->verdict = ORACLE_BROKEN;

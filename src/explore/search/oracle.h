@@ -87,8 +87,9 @@ struct oracle_result {
 /* Expects the content of a file on stdout. */
 int oracle_expect_output(struct oracle *o, const char *path, struct err *err);
 
-/* Stores the expectations in a schedule, and loads them. o->check then points into the schedule. */
+/* Stores the expectations in a schedule. */
 void oracle_to_schedule(const struct oracle *o, struct schedule *s);
+/* Loads the expectations of a schedule; o->check points into `s`. */
 void oracle_from(struct oracle *o, const struct schedule *s);
 
 /*
@@ -124,12 +125,12 @@ void oracle_refine(struct oracle_result *r, const struct ctl_report *report, str
 /* Hash of the failure's class and the source lines of its key sites; coarser than the signature. */
 uint64_t oracle_identity(const struct oracle_result *r, struct places *places);
 
-/* Appends where a run left its schedule `s`, and what it did instead. */
+/* Appends a description of where a run left its schedule `s`, and what it did instead. */
 void oracle_describe_divergence(const struct oracle_result *r, const struct schedule *s,
 				const struct ctl_report *report, struct places *places,
 				struct buf *out);
 
-/* Fills in the result of a run that diverged from its report alone, without a server. */
+/* Fills in the result of a run that diverged; needs its report only, not a worker. */
 void oracle_divergence(const struct ctl_report *report, struct oracle_result *out);
 
 #endif

@@ -37,11 +37,11 @@ static const char *function_of(struct places *places, uint64_t pc)
 }
 
 /*
- * Finds the call into the library in which the program crashed; returns 0 if it is not known.
+ * Finds the program's call of the library function that crashed; returns 0 if it is not known.
  *
- * report->calls are return addresses found on the stack, innermost first. Some are left over from
- * calls that returned: these lie deeper. So the right one is the last that is in the innermost
- * instrumented function, before the return address of that function itself (stack[0]).
+ * report->calls are return addresses found on the stack, innermost first. Stale ones, from calls
+ * that have returned, come before the right one. That is the last address in the innermost
+ * instrumented function, before the return address of this function itself (stack[0]).
  */
 static uint64_t find_call(const struct ctl_report *report, struct places *places)
 {

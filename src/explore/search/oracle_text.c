@@ -18,7 +18,7 @@ static const struct ctl_report_thread *thread_report(const struct ctl_report *re
 	return NULL;
 }
 
-/* Appends " since bank.c:31 (transfer)", where `t` acquired `object`, if that is known. */
+/* Appends " since bank.c:31 (transfer)": where thread `t` acquired `object`, if that is known. */
 static void add_since(const struct ctl_report_thread *t, uint64_t object, struct places *places,
 		      struct buf *out)
 {
@@ -79,7 +79,7 @@ static void add_sites(const struct oracle_result *r, const struct ctl_report *re
 	}
 }
 
-/* Appends the runtime's message, without the beginning "HEAD: " if that is printed already. */
+/* Appends the runtime's message, without its beginning "HEAD: ", which is already in `out`. */
 static void add_text(const struct oracle_result *r, const char *head, struct buf *out)
 {
 	size_t size = strlen(head);
@@ -142,7 +142,7 @@ static uint32_t find_thread(const struct ctl_report *report, const char *path)
 	return found;
 }
 
-/* Appends which turn of the schedule the run left, and whose turn it was. */
+/* Appends the turn at which the run left the schedule, and its thread. */
 static void add_turn(const struct schedule *s, uint64_t turn, struct buf *out)
 {
 	const struct schedule_turn *t = &s->turns[turn];

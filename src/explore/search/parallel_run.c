@@ -16,7 +16,7 @@
 #include "explore/search/attempt.h"
 #include "explore/search/replay_trace.h"
 
-#define POLL_MS 20	/* delay after which the end of the program is noticed */
+#define POLL_MS 20	/* longest delay until the end of the program is noticed */
 
 struct pipes {
 	int out[2], error[2], in;
@@ -43,7 +43,7 @@ static void close_pipes(struct pipes *p)
 			close(all[i]);
 }
 
-/* Captures the output until the program itself ends; its children may live on. */
+/* Captures the output until the program ends; its children may live on. */
 static void attend(struct server_result *r, pid_t pid, const struct pipes *p, double timeout)
 {
 	double began = clock_seconds();

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define LOST_RETRIES 3	/* runs to make if the fork server dies each time */
+#define LOST_RETRIES 3	/* tries to make a run during which the fork server does not die */
 
 int replay_open(struct replay *r, const struct replay_config *config, const struct schedule *s,
 		struct err *err)

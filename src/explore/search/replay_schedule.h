@@ -1,5 +1,5 @@
 /*
- * Replays a saved schedule, on a fork server of its own.
+ * Replays a schedule on a worker of its own.
  */
 #ifndef EXPLORE_SEARCH_REPLAY_SCHEDULE_H
 #define EXPLORE_SEARCH_REPLAY_SCHEDULE_H
@@ -23,14 +23,14 @@ struct replay {
 	uint64_t max_steps;
 };
 
-/* Starts the server. `s` only determines the size of the plan area. Close it in any case. */
+/* Starts the worker, with room for the plan of `s` and its output. Close it in any case. */
 int replay_open(struct replay *r, const struct replay_config *config, const struct schedule *s,
 		struct err *err);
 void replay_close(struct replay *r);
 
 /*
  * Fills in the control block for a run of schedule `s`: by strategy `exact` if it has turns, else
- * by strategy `goal`. The block may also belong to a process that is not a server's, as under gdb.
+ * by strategy `goal`. The block may also belong to a process without a worker, as under gdb.
  */
 int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct places *places,
 		   uint64_t max_steps, struct err *err);
@@ -40,8 +40,8 @@ int replay_once(struct replay *r, const struct schedule *s, const struct places 
 		struct oracle *oracle, struct oracle_result *out, struct err *err);
 
 /*
- * Replays `s` `times` times in fresh processes. Returns how many replays ended in s->failure. The
- * first of them adds its event checks to `s`, which the following ones have to match.
+ * Replays `s` `times` times. Returns how many replays ended in s->failure. The first of these adds
+ * its event checks to `s`, which the following replays have to match.
  *
  * *made: replays made, fewer than `times` if the program could no longer be run. *other: the result
  * of the last replay that ended in another way; untouched if there is none.

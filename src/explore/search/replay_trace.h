@@ -2,7 +2,7 @@
  * Records the trace of a replay: provides the options that make the runtime record, and finishes
  * the trace after the run.
  *
- *	replay_trace_open(&t, "trace.snarl", &err);
+ *	replay_trace_open(&t, "trace.snarl", false, &err);
  *	config.options = t.options, config.exec = true;
  *	… make one replay with `config` …
  *	replay_trace_close(&t, true, &err);
@@ -17,18 +17,16 @@
 #include "explore/search/replay_schedule.h"
 #include "symbol/program_sites.h"
 
-#define REPLAY_VALUES_STEPS (1u << 20)	/* longer runs are recorded without values: 1 us per step */
+#define REPLAY_VALUES_STEPS (1u << 20)	/* most steps to record values of: 1 us each */
 
 struct replay_trace {
 	char *path;		/* final path of the trace, absolute */
 	char *work;		/* temporary file beside it that the runtime writes */
 	char *options;		/* SNARL_OPTIONS for the runtime */
-	int live;		/* memfd of the live memory, which survives the process */
+	int live;		/* memfd for the runtime's live memory (abi/live_memory.h) */
 };
 
-/*
- * The folder of `path` must exist. `values`: record the values of accesses. Close it in any case.
- */
+/* The folder of `path` must exist. `values`: record the values of accesses. Always close it. */
 int replay_trace_open(struct replay_trace *t, const char *path, bool values, struct err *err);
 
 /* `keep`: finishes the trace and moves it to `path`. Otherwise deletes it. */

@@ -24,13 +24,13 @@
 #include "explore/target/orphans.h"
 #include "sched/chess.h"
 
-#define GENERATION_MOST 256u	/* runs; later findings reach new runs after at most that many */
+#define GENERATION_MOST 256u	/* runs per generation: they learn nothing from each other */
 #define WORKERS_MAX 64u		/* bounds the arrays for poll() and for orphans */
-#define RESTARTS_MAX 100u	/* resets of a stateful strategy, since each repeats its work */
+#define RESTARTS_MAX 100u	/* resets of a stateful strategy: each repeats its work */
 #define ORPHANS_SECONDS 1.0	/* between two walks through /proc for orphans */
 #define PROGRESS_SECONDS 0.1	/* between two SEARCH_PROGRESS events */
 
-#define NO_EVENT 0		/* a step returns it to go on with the next step */
+#define NO_EVENT 0		/* result of a step: go on with the next step */
 
 struct worker {
 	struct server server;
@@ -59,7 +59,7 @@ struct search {
 	struct worker *workers;
 	unsigned count;		/* of workers */
 	bool stateful;		/* the strategy keeps its state from run to run */
-	bool reset_strategy;	/* the next run initialises that state again */
+	bool reset_strategy;	/* the next run resets the state of the strategy */
 	uint64_t base;		/* number of the first run since the last reset */
 	unsigned restarts;	/* resets so far */
 	uint64_t next;		/* number of the next run to start */
@@ -180,7 +180,7 @@ static void note_length(struct search *s, const struct worker *w)
 	memcpy(s->parent, r->parent, threads * sizeof(*s->parent));
 }
 
-/* Combines the hash of a symptom with the hash of a cause. */
+/* Combines a signature or identity with the hash of a cause. */
 static uint64_t hash_with_cause(uint64_t symptom, uint64_t cause)
 {
 	return symptom ^ hash_spread(cause);
@@ -194,7 +194,7 @@ static bool is_ignored(const struct search *s, uint64_t signature)
 	return ignored && *ignored;
 }
 
-/* Keeps the failure of the lowest run number for each signature. */
+/* Keeps one failure for each signature: that of the lowest run number. */
 static void add_failure(struct search *s, struct worker *w)
 {
 	struct oracle_result *result = &s->result;
@@ -224,7 +224,7 @@ static void add_failure(struct search *s, struct worker *w)
 		s->limit = w->run + 1;
 }
 
-/* Whether chess had no room for some branches of the run, so that it did not try all schedules. */
+/* Whether chess had no room for some branches of a run, so that it did not try all schedules. */
 static bool was_truncated(const struct search *s, struct worker *w)
 {
 	struct chess_status status = { 0 };
@@ -404,7 +404,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Remembers whether further failures of the signature can be ignored unseen. */
+/* Notes whether to ignore further failures of the signature, without computing their identity. */
 static void update_signature(struct search *s)
 {
 	*map_put(&s->signatures, s->signature, NULL) = !search_memory_wants(s->memory, s->identity);
@@ -476,7 +476,7 @@ static int report_failures(struct search *s, struct search_run *run)
 }
 
 /* Kills orphans once a second; returns SEARCH_PROGRESS ten times a second. */
-static int keep_house(struct search *s, struct search_run *run)
+static int do_housekeeping(struct search *s, struct search_run *run)
 {
 	pid_t keep[WORKERS_MAX];
 	double t = clock_seconds();
@@ -546,7 +546,7 @@ int search_next(struct search *s, struct search_run *run, struct err *err)
 		case STEP_BEGIN: event = begin_runs(s, run); break;
 		case STEP_END: event = end_runs(s, run, err); break;
 		case STEP_REPORT: event = report_failures(s, run); break;
-		case STEP_HOUSEKEEPING: event = keep_house(s, run); break;
+		case STEP_HOUSEKEEPING: event = do_housekeeping(s, run); break;
 		case STEP_CHECK: event = check_over(s); break;
 		case STEP_OVER: break;
 		}

@@ -49,7 +49,7 @@ struct search_stats {
 	uint32_t threads;	/* largest number of threads in a run */
 	double seconds;		/* wall-clock time of all searches */
 	bool exhausted;		/* the strategy tried every schedule it can produce */
-	bool truncated;		/* chess stopped, but had no room to note all branches of a run */
+	bool truncated;		/* chess stopped early: it had no room for all branches of a run */
 	bool exec;		/* every run was a process of its own: no fork server */
 };
 
@@ -92,7 +92,7 @@ enum search_event {
 	SEARCH_DONE,		/* the budget is spent, or the strategy is exhausted */
 	SEARCH_BEGIN,		/* run `number` is about to begin; its request is filled in */
 	SEARCH_ENDED,		/* run `number` ended with `result`; runs end in any order */
-	SEARCH_FAILED,		/* `failure` has a new pair of oracle_identity() and cause */
+	SEARCH_FAILED,		/* a failing run whose oracle_identity() and cause are a new pair */
 	SEARCH_GENERATION,	/* all runs of the generation ended; their failures were reported */
 	SEARCH_PROGRESS,	/* about every 100 ms: an occasion to show the statistics */
 };
@@ -119,10 +119,10 @@ int search_next(struct search *s, struct search_run *run, struct err *err);
 
 /*
  * Call at SEARCH_BEGIN to start the run from a snapshot at `point` of an earlier run. Returns true
- * if the worker runs to `point` first: do not touch the request, SEARCH_BEGIN comes again once the
+ * if the worker runs to `point` first: do not change the request, SEARCH_BEGIN comes again when the
  * snapshot exists. Returns false if the run begins now: at `point` if server->depth is not 0, else
- * from the start, since no snapshot is possible. Needs plan.learned. Call it for all runs of a
- * search or for none.
+ * at the start of the program, because no snapshot is possible. Needs plan.learned. Call it for all
+ * runs of a search or for none.
  */
 bool search_begin_at(struct search *s, const struct snapshots_point *point);
 

@@ -17,10 +17,7 @@
 struct search_memory {
 	uint64_t *granules;	/* addresses of shared granules, in the order of discovery */
 	size_t count, capacity;	/* of `granules` */
-	/*
-	 * Identity of each reported failure -> how often it was reported unproved; 0: report no
-	 * more.
-	 */
+	/* Identity of a reported failure -> number of SEARCH_DOUBT answers; 0: no more reports. */
 	struct map identities;
 	struct interleavings_seen interleavings;
 	/*
@@ -38,7 +35,7 @@ struct search_memory {
 enum search_answer {
 	SEARCH_ENOUGH,		/* end the search */
 	SEARCH_MORE,		/* continue; report no more failures of this identity */
-	SEARCH_DOUBT,		/* continue; it did not replay: report the next like it */
+	SEARCH_DOUBT,		/* continue; it did not replay: report the next of this identity */
 };
 
 void search_memory_free(struct search_memory *m);

@@ -1,6 +1,6 @@
 /*
- * Divides the runs of a search among several strategies: those that found more new switches in the
- * last slice get more runs of the next one.
+ * Divides the runs of a search among several strategies. A slice is a number of runs in a row:
+ * strategies that found more new switches in one slice get more runs of the next.
  *
  * A switch is (thread switched from, its number of steps so far, thread switched to). It is new if
  * no run of an earlier slice made it. Results count at the end of a slice, so the order in which
@@ -30,7 +30,7 @@ struct feedback {
 	uint8_t way[FEEDBACK_SLICE_MOST];	/* strategy of each run of this slice */
 	uint64_t slice;			/* number of runs of this slice */
 	uint64_t new_in[FEEDBACK_SLICE_MOST];	/* new switches in each run */
-	uint64_t hash[FEEDBACK_SLICE_MOST];	/* hash of each run's interleaving; 0: not ended */
+	uint64_t hash[FEEDBACK_SLICE_MOST];	/* of each run's interleaving; 0: not ended */
 	struct map interleavings;	/* hashes of the interleavings of all earlier slices */
 	uint64_t quiet;			/* number of runs since the last new interleaving */
 	uint64_t longest;		/* largest value of `quiet` so far */

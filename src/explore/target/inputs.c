@@ -94,7 +94,7 @@ void inputs_restore(struct inputs *in)
 	t->input_hash = in->input_hash;
 }
 
-/* Replaces "@@" in the target's arguments. */
+/* Replaces "@@" in the target's arguments by the path. */
 static void name_in_arguments(struct inputs *in, const char *path)
 {
 	size_t count = 0;

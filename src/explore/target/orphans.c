@@ -49,7 +49,7 @@ unsigned strays_tasks(void)
 	return slash ? (unsigned)strtoul(slash + 1, NULL, 10) : 0;
 }
 
-/* Skips the name in /proc/PID/stat, which may contain any character, by its last ')'. */
+/* Whether `self` is the parent. The name in /proc/PID/stat may contain any character, even ')'. */
 static bool is_child(pid_t pid, pid_t self, char *state)
 {
 	char path[64], line[512], *after;

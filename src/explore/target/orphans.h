@@ -11,7 +11,7 @@
 /* From now on, orphaned descendants of this process become its children. */
 void strays_adopt(void);
 
-/* Kills the process group of a run, which is its leader. One system call, made after every run. */
+/* Kills the process group with this leader. One system call, so it can be made after every run. */
 void strays_end_group(pid_t leader);
 
 /*

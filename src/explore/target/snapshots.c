@@ -74,7 +74,7 @@ static bool same_point(const struct snapshots_point *a, const struct snapshots_p
 	return a->turns == b->turns && a->steps == b->steps;
 }
 
-/* Drops snapshots that the server no longer has: it died, and they died with it. */
+/* Drops snapshots that the worker no longer has: it left them, or they died. */
 static void drop_dead(struct snapshots *s, const struct server *server)
 {
 	while (s->depth > server->depth) {

@@ -34,9 +34,9 @@ struct snapshots {
 void snapshots_free(struct snapshots *s);
 
 /*
- * Leaves snapshots that are not before `point`, and prepares to go there. Returns true if a run has
- * to reach `point` first: call server_start() with the request as it is now, and
- * snapshots_arrived() when that run has ended. Returns false if the next run can begin at once: at
+ * Leaves snapshots that are not on the way to `point`. Returns true if a run has to reach `point`
+ * first: call server_start() with the request, which is filled in, and snapshots_arrived() when
+ * that run has ended. Returns false if the next run can begin at once: at
  * `point` if server->depth is not 0, else from the start.
  */
 bool snapshots_towards(struct snapshots *s, struct server *server,
@@ -44,7 +44,10 @@ bool snapshots_towards(struct snapshots *s, struct server *server,
 void snapshots_arrived(struct snapshots *s, struct server *server,
 		       const struct snapshots_point *point);
 
-/* Whether a run can begin at `point`: not where a time-out or signal is due between two steps. */
+/*
+ * Whether a run can begin at `point`: the turns have that many steps, and no time-out or signal is
+ * due right there.
+ */
 bool snapshots_possible(const struct snapshots_point *point);
 
 /*

@@ -18,7 +18,7 @@ struct target {
 	char *program;		/* absolute path */
 	char build_id[64];	/* GNU build-id in hex; "" if the file has none */
 	char **argv;		/* NULL-terminated, argv[0] as typed */
-	char **env;		/* NULL-terminated, "NAME=value", without SNARL_OPTIONS */
+	char **env;		/* NULL-terminated, "NAME=value", without SNARL_* and "_" */
 	size_t env_count;
 	size_t env_saved;	/* the first env_saved variables go into schedules */
 	char *directory;	/* working directory */
@@ -28,13 +28,13 @@ struct target {
 
 /*
  * Finds argv[0] as execvp() does and copies the environment of this process. Schedules save the
- * variables that change the program's behaviour (LANG, TZ, LD_*, MALLOC_*, …) and those of `keep`:
- * a NULL-terminated list of NAME or NAME=value, or NULL. Returns -1 if argv[0] is no ELF
- * executable.
+ * variables that change the program's behaviour (LANG, TZ, LD_*, MALLOC_*, ...) and those of
+ * `keep`: a NULL-terminated list of NAME or NAME=value, or NULL. Returns -1 if argv[0] is not found
+ * or is no ELF file.
  */
 int target_init(struct target *t, char *const *argv, const char *const *keep, struct err *err);
 
-/* Sets only `program` and `build_id`. */
+/* Finds the program `name` and sets only `program` and `build_id`. */
 int target_program(struct target *t, const char *name, struct err *err);
 
 /*

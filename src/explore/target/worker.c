@@ -15,9 +15,10 @@
 #include "base/clock.h"
 #include "explore/target/orphans.h"
 
-#define GRACE_SECONDS 5.0	/* the fork server must report a killed run within that time */
+#define GRACE_SECONDS 5.0	/* for the fork server to report the end of a run or snapshot */
 #define DEATHS_MAX 3		/* fork servers that may die in a row */
 #define BOMB_TASKS 4000u	/* new processes and threads on the machine that mean a fork bomb */
+#define BOMB_SECONDS 0.04	/* of a run until it is checked: saves time in short runs */
 #define TICK_MS 50		/* between two checks of time limit and fork bombs */
 
 int server_receive(struct server *s, struct ctl_message *m)
@@ -79,7 +80,7 @@ int server_start(struct server *s, struct err *err)
 		}
 		s->run = s->pid;
 	} else {
-		/* A failure to send means that the server died; server_attend() detects that. */
+		/* If sending fails, the fork server has died: server_attend() detects that. */
 		send_message(s, CTL_RUN);
 	}
 	s->state = SERVER_BUSY;
@@ -131,12 +132,13 @@ static void kill_run(struct server *s)
 	}
 }
 
-/* Kills the run at its time limit, or as a fork bomb. True: the server does not report its end. */
+/* Kills the run at its time limit, or as a fork bomb. True: its end was not reported in time. */
 static bool check_time(struct server *s)
 {
 	double t = clock_seconds();
 
-	if (!s->killed && t - s->began > 0.04 && strays_tasks() > s->tasks_before + BOMB_TASKS) {
+	if (!s->killed && t - s->began > BOMB_SECONDS &&
+	    strays_tasks() > s->tasks_before + BOMB_TASKS) {
 		s->result.fork_bomb = true;
 		kill_run(s);
 	}
@@ -197,7 +199,7 @@ bool server_attend(struct server *s)
 		}
 	}
 	server_drain(s, &s->result.out, &s->result.error);
-	/* A run can keep its dead server's socket open, so look at the process, too. */
+	/* A run can hold the socket of its dead fork server open, so check the process, too. */
 	if (got < 0 || (!s->exec && is_dead(s->pid)))
 		return end_lost_run(s);
 	return check_time(s) && end_lost_run(s);

@@ -1,10 +1,11 @@
 /*
- * One worker: a target that can be run again and again. It owns the control block shared with the
- * runtime, the fork server (or a process for every run), and the captured output.
+ * One worker (struct server): a target that can be run again and again. It owns the control block
+ * shared with the runtime, the fork server (or a process for every run), and the captured output.
+ * Comments say "fork server" for the process, never for the struct.
  *
  * While the fork server is up, server_start() and server_attend() do not block, so one thread can
  * serve many workers from a poll loop. Every run ends: by itself, by its time limit, or because the
- * fork server died. In the last case the result is `lost`, and the next run starts a new server.
+ * fork server died. In the last case the result is `lost`, and the next run starts a fork server.
  *
  *	server_open(&s, &config, &err);
  *	*server_request(&s) = …;
@@ -43,7 +44,7 @@ struct server_config {
 };
 
 struct server_result {
-	int status;		/* wait status of the run; of the server if `lost` */
+	int status;		/* wait status of the run; of the fork server if `lost` */
 	bool timed_out;		/* killed after config.timeout */
 	bool lost;		/* the fork server died during the run */
 	bool fork_bomb;		/* killed because it made too many processes */
@@ -107,7 +108,7 @@ static inline void *server_area(struct server *s, uint64_t offset)
 	return (char *)s->block + offset;
 }
 
-/* Starts a run, and the fork server if it is down. Returns -1 if the server cannot be started. */
+/* Starts a run, and the fork server if it is down. Returns -1 if that cannot be started. */
 int server_start(struct server *s, struct err *err);
 
 /* Handles messages and output without blocking. Returns true if no run is in progress any more. */
@@ -129,10 +130,9 @@ void server_wait(struct server *s);
 int server_run(struct server *s, struct err *err);
 
 /*
- * Ends the innermost snapshot, so that the next one further out, or the fork server, serves again.
- *
  * A run whose request has CTL_SNAPSHOT stops after request.stop_at steps, unless it ends before,
- * and becomes the fork server: each further run continues from that point.
+ * and becomes the fork server: each further run continues from that point. server_leave() ends the
+ * innermost snapshot, so that the next one further out, or the first fork server, serves again.
  */
 int server_leave(struct server *s, struct err *err);
 

@@ -16,7 +16,7 @@ void server_drain(struct server *s, struct capture *out, struct capture *error);
 /* Polls the worker's descriptors for at most `ms` milliseconds. */
 void server_poll(struct server *s, int ms);
 
-/* Starts the fork server (`serve`), without waiting until it is ready, or a single run. */
+/* Starts a process: the fork server (`serve`) or a single run. Does not wait until it is ready. */
 int server_spawn(struct server *s, bool serve, struct err *err);
 
 /*
@@ -24,7 +24,7 @@ int server_spawn(struct server *s, bool serve, struct err *err);
  */
 int server_launch(struct server *s, struct err *err);
 
-/* Kills and reaps the process and its run. Returns the wait status of the process. */
+/* Kills and reaps s->pid, and kills its run. Returns the wait status of s->pid. */
 int server_down(struct server *s);
 
 #endif

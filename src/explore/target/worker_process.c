@@ -25,7 +25,7 @@
 #define TURNS_SIZE (256ull << 20)	/* 64 Mi words of the turn log */
 #define SHARED_SIZE (128ull << 20)	/* 16 Mi granules */
 #define CHECKS_SIZE CTL_CHECKS_MAX
-#define HELLO_SECONDS 30.0	/* time limit for constructors: from exec to main */
+#define HELLO_SECONDS 30.0	/* time limit from exec to main, for constructors */
 #define TICK_MS 50		/* between two reads of the output while waiting */
 
 static uint64_t pages(uint64_t size)

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* What one thread did to a cell, and what other threads did since. */
+/* The last accesses of one thread to a cell, and those of other threads since then. */
 struct local {
 	uint32_t thread, site;
 	bool write;
@@ -109,7 +109,7 @@ static void judge(struct avio *a, const struct local *p, const struct learn_step
 	}
 }
 
-/* The access becomes the thread's last one. Only its last write and what followed that are kept. */
+/* Makes the access the thread's last one. */
 static void note_local(struct local *local, const struct learn_step *s)
 {
 	local->thread = s->thread;

@@ -41,7 +41,7 @@ struct avio *avio_new(unsigned granularity);
 void avio_free(struct avio *a);
 void avio_step(struct avio *a, const struct learn_step *s);
 
-/* In the order in which they first occurred. */
+/* The triples of the run, in the order of their first occurrence. */
 size_t avio_count(const struct avio *a);
 const struct avio_triple *avio_at(const struct avio *a, size_t i);
 

@@ -5,15 +5,14 @@
 
 #include "base/mem.h"
 
-/* different accesses per cell, and pairs per cell: bounds time and memory */
-#define CELL_MOST 256u
+#define CELL_MOST 256u	/* sites, and pairs, per cell: bounds time and memory */
 #define CLOCK_BYTES (256u << 20)	/* memory for copies of vector clocks */
 
 /*
  * The last access of a thread at a site. An access that is ordered after it is ordered after all
  * earlier ones.
  */
-struct visit {
+struct site_access {
 	uint32_t thread, site;
 	uint32_t locks;		/* held at all of its accesses */
 	bool write;
@@ -31,7 +30,7 @@ struct pair {
 
 struct last_access {
 	uint32_t site;		/* 0: none */
-	/* index in breakable.clocks; 0: not known, so no access counts as ordered before it */
+	/* index in breakable.clocks; 0: not known, so no access counts as ordered before this */
 	uint32_t clock;
 	bool write;
 	uint64_t index;		/* number of the event in its thread */
@@ -47,7 +46,7 @@ struct own_accesses {
 };
 
 struct cell {
-	struct visit *visits;
+	struct site_access *accesses;
 	size_t count, capacity;
 	struct pair *pairs;
 	size_t pair_count, pair_capacity;
@@ -56,7 +55,7 @@ struct cell {
 	bool full;		/* some accesses or pairs were dropped */
 };
 
-/* What a thread's accesses share until it synchronises. */
+/* State that all accesses of a thread share until it synchronises. */
 struct thread {
 	uint32_t clock;
 	/* the lockset of the view; the same locks without the times at which they were taken */
@@ -82,7 +81,7 @@ static void clear(void *item)
 {
 	struct cell *c = item;
 
-	free(c->visits);
+	free(c->accesses);
 	free(c->pairs);
 	free(c->owns);
 }
@@ -180,11 +179,11 @@ static void add_breaker(struct breakable *a, const struct pair *pair, uint32_t r
 }
 
 /* Compares a new pair with earlier accesses of other threads. */
-static void pair_against_visits(struct breakable *a, struct cell *c, const struct pair *pair,
-				const struct last_access *p)
+static void compare_with_accesses(struct breakable *a, struct cell *c, const struct pair *pair,
+				  const struct last_access *p)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		const struct visit *r = &c->visits[i];
+		const struct site_access *r = &c->accesses[i];
 
 		if (r->thread != pair->thread && !vclock_saw(&a->clocks[p->clock], r->thread, r->epoch) &&
 		    !locks_exclude(a->locks, pair->locks, r->locks))
@@ -233,10 +232,10 @@ static void remember_pair(struct breakable *a, struct cell *c, const struct pair
 	c->pairs[c->pair_count++] = *pair;
 }
 
-static void remember_visit(struct breakable *a, struct cell *c, const struct visit *now)
+static void remember_access(struct breakable *a, struct cell *c, const struct site_access *now)
 {
 	for (size_t i = 0; i < c->count; i++) {
-		struct visit *old = &c->visits[i];
+		struct site_access *old = &c->accesses[i];
 
 		if (old->thread == now->thread && old->site == now->site) {
 			old->locks = common(a, old->locks, now->locks);
@@ -248,8 +247,8 @@ static void remember_visit(struct breakable *a, struct cell *c, const struct vis
 		c->full = true;
 		return;
 	}
-	c->visits = xgrow(c->visits, c->count, &c->capacity, sizeof(*c->visits));
-	c->visits[c->count++] = *now;
+	c->accesses = xgrow(c->accesses, c->count, &c->capacity, sizeof(*c->accesses));
+	c->accesses[c->count++] = *now;
 }
 
 static struct own_accesses *accesses_of(struct cell *c, uint32_t thread)
@@ -275,20 +274,20 @@ static uint32_t number_of(struct breakable *a, const struct pair *pair)
 }
 
 static void add_pair(struct breakable *a, struct cell *c, const struct last_access *p,
-		     const struct visit *now, const struct view *view, bool adjacent)
+		     const struct site_access *now, const struct view *view, bool adjacent)
 {
 	struct pair pair = { .thread = now->thread, .p = p->site, .i = now->site,
 			     .locks = locks_since(a, view, p->index), .p_write = p->write,
 			     .i_write = now->write, .adjacent = adjacent, .epoch = now->epoch };
 
 	pair.number = number_of(a, &pair);
-	pair_against_visits(a, c, &pair, p);
+	compare_with_accesses(a, c, &pair, p);
 	if (c->full)
 		learn_pairs_add(&a->breakable, pair.p, pair.i);
 	remember_pair(a, c, &pair);
 }
 
-static void access_cell(struct breakable *a, struct cell *c, const struct visit *now,
+static void access_cell(struct breakable *a, struct cell *c, const struct site_access *now,
 			const struct view *view, uint32_t clock)
 {
 	struct own_accesses *own = accesses_of(c, now->thread);
@@ -315,7 +314,7 @@ static void access_cell(struct breakable *a, struct cell *c, const struct visit 
 	if (now->write && own->wrote.site && !own->last.write &&
 	    (now->locks == LOCKS_NONE || locks_since(a, view, own->wrote.index) != LOCKS_NONE))
 		add_pair(a, c, &own->wrote, now, view, false);
-	remember_visit(a, c, now);
+	remember_access(a, c, now);
 	own->last = (struct last_access){ .site = now->site, .clock = clock, .write = now->write,
 				    .index = view->index };
 	if (now->write)
@@ -325,15 +324,16 @@ static void access_cell(struct breakable *a, struct cell *c, const struct visit 
 void breakable_step(struct breakable *a, const struct learn_step *s, const struct view *view)
 {
 	const struct thread *t;
-	struct visit now;
+	struct site_access now;
 
 	if (s->op == IROOT_OP_FRESH)
 		cells_forget(&a->cells, s->addr, s->size, clear);
 	if ((s->op != IROOT_OP_READ && s->op != IROOT_OP_WRITE) || !s->size)
 		return;
 	t = thread_at(a, view);
-	now = (struct visit){ .thread = s->thread, .site = s->site, .locks = t->locks,
-			       .write = s->op == IROOT_OP_WRITE, .epoch = view->strong_epoch };
+	now = (struct site_access){ .thread = s->thread, .site = s->site, .locks = t->locks,
+				    .write = s->op == IROOT_OP_WRITE,
+				    .epoch = view->strong_epoch };
 	for (uint64_t i = cells_first(&a->cells, s->addr); i <= cells_last(&a->cells, s->addr, s->size); i++)
 		access_cell(a, cells_get(&a->cells, i), &now, view, t->clock);
 }

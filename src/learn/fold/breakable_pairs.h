@@ -7,11 +7,12 @@
  * semaphores order r before p or after i, or the thread holds a lock from p to i that r holds, too.
  * The order in which locks were taken does not matter: it may differ in the next run.
  *
- * If r comes in between, its thread may take another path than in this run: one that finds a
- * pointer set will clear it. So each access that some thread does right after r, with at most locks
- * in between, can come between, too (breakable_finish()).
+ * If r comes in between, its thread may take another path than in this run. For example, it finds
+ * a pointer set, and clears it. So each access that some thread does right after r, with at most
+ * locks in between, can come between, too (breakable_finish()).
  *
- * Beyond fixed limits per cell, pairs count as breakable without a look.
+ * A cell has limited room. Once an access or pair was dropped, all its further pairs count as
+ * breakable.
  */
 #ifndef LEARN_FOLD_BREAKABLE_PAIRS_H
 #define LEARN_FOLD_BREAKABLE_PAIRS_H
@@ -21,7 +22,7 @@
 
 struct breakable;
 
-/* `locks`: those of the views to come. */
+/* `locks`: the locksets that the views of breakable_step() refer to. */
 struct breakable *breakable_new(unsigned granularity, struct locks *locks);
 void breakable_free(struct breakable *a);
 
@@ -39,7 +40,8 @@ const struct learn_pairs *breakable_between(const struct breakable *a);
 
 /*
  * Possible visits (p, r): r may come after p and before an i that follows p with at most locks in
- * between. Only if r matters: it writes, unless p and i both do; or it reads, and i writes.
+ * between. Listed are visits that matter: r writes, but p and i do not both write; or r reads, and
+ * i writes.
  */
 const struct learn_pairs *breakable_visits(const struct breakable *a);
 

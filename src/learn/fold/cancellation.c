@@ -7,15 +7,15 @@
 
 struct thread {
 	uint32_t by;		/* site that cancelled the thread, or 0 */
-	bool left;		/* the thread left a blocking call because of that */
-	bool went_on;
+	bool left;		/* it left a blocking call because of that */
+	bool went_on;		/* it accessed memory or took a lock after that */
 	unsigned held;		/* number of locks it holds */
 };
 
 struct cancellation {
 	struct thread *threads;
 	size_t count;
-	struct learn_pairs went_on, rested;
+	struct learn_pairs went_on, left_call;
 };
 
 struct cancellation *cancellation_new(void)
@@ -29,7 +29,7 @@ void cancellation_free(struct cancellation *c)
 		return;
 	free(c->threads);
 	learn_pairs_free(&c->went_on);
-	learn_pairs_free(&c->rested);
+	learn_pairs_free(&c->left_call);
 	free(c);
 }
 
@@ -41,10 +41,7 @@ static void hold(struct thread *t, const struct learn_step *s)
 		t->held--;
 }
 
-/*
- * Accesses and acquisitions count. Releases do not: clean-up handlers and the end of the thread
- * make them, too.
- */
+/* Releases do not count: clean-up handlers and the end of a thread make them, too. */
 static bool goes_on(const struct learn_step *s)
 {
 	return s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE || s->op == IROOT_OP_ACQUIRE ||
@@ -73,7 +70,7 @@ void cancellation_event(struct cancellation *c, const struct event *ev,
 	}
 	/* A thread that ends with a lock held may have done no harm by luck: it does not count. */
 	if (ev->kind == TRACE_THREAD_EXIT && t->by && !t->held)
-		learn_pairs_add(t->went_on ? &c->went_on : &c->rested, t->by, t->by);
+		learn_pairs_add(t->went_on ? &c->went_on : &c->left_call, t->by, t->by);
 	if (ev->kind == TRACE_THREAD_CANCEL && ev->arg && ev->arg != ev->thread && !c->threads[ev->arg].by)
 		c->threads[ev->arg].by = site;
 }
@@ -83,6 +80,6 @@ void cancellation_add_to(const struct cancellation *c, struct learn_pairs *first
 {
 	for (size_t i = 0; i < c->went_on.count; i++)
 		learn_pairs_add(first, c->went_on.items[i].first, c->went_on.items[i].first);
-	for (size_t i = 0; i < c->rested.count; i++)
-		learn_pairs_add(after, c->rested.items[i].first, c->rested.items[i].first);
+	for (size_t i = 0; i < c->left_call.count; i++)
+		learn_pairs_add(after, c->left_call.items[i].first, c->left_call.items[i].first);
 }

@@ -40,7 +40,7 @@ struct learn_step {
 	uint64_t pc;		/* of the event; 0: not known */
 };
 
-/* An item of `size` bytes for each cell, `granularity` bytes of memory, that was asked for. */
+/* A table with an item of `size` bytes for each cell (`granularity` bytes of memory) in use. */
 struct cells {
 	struct granules at;
 	unsigned granularity;
@@ -58,7 +58,7 @@ void cells_free(struct cells *c, void (*clear)(void *item));
 /* The item of a cell (address / granularity), all zero at first. Valid until the next call. */
 void *cells_get(struct cells *c, uint64_t cell);
 
-/* Memory was allocated or freed: clears its items. */
+/* Clears the items of memory that was allocated or freed. */
 void cells_forget(struct cells *c, uint64_t addr, uint64_t size, void (*clear)(void *item));
 
 static inline uint64_t cells_first(const struct cells *c, uint64_t addr)

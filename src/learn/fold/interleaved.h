@@ -21,10 +21,10 @@ void interleaved_free(struct interleaved *in);
  * no pair.
  */
 void interleaved_step(struct interleaved *in, const struct learn_step *s);
-/* The thread made a call that may block. */
+/* Takes a call of the thread that may block. */
 void interleaved_blocked(struct interleaved *in, uint32_t thread);
 
-/* All such pairs (P, I). */
+/* All pairs (P, I) without a blocking call between them. */
 const struct learn_pairs *interleaved_unblocked(const struct interleaved *in);
 /* Visits (P, R): R came between P and some I. */
 const struct learn_pairs *interleaved_visits(const struct interleaved *in);

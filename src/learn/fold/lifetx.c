@@ -35,8 +35,8 @@ struct thread {
 	bool seen;
 	struct tx_ref tx;
 	uint64_t count;		/* number of its events: the thread's time */
-	/* the call stack; by depth, the last function that returned, and in `entered` when */
-	struct frame *frames, *exits;
+	struct frame *frames;	/* the call stack */
+	struct frame *exits;	/* by depth: function that returned last; `entered`: when */
 	size_t depth, frame_capacity, exit_count;
 	bool cut_next;		/* a cut comes before its next access */
 	struct tx_members members;	/* watched accesses of its transaction */
@@ -175,8 +175,8 @@ static void set_point(struct tx_points *d, const struct tx_point *point)
 }
 
 /*
- * Notes the watched accesses of a transaction, or of an iteration, that ends; one access alone
- * is no member.
+ * Adds the members of a transaction, or of an iteration, that ends. A single watched access is no
+ * member.
  */
 static void keep_members(struct lifetx *l, struct thread *t)
 {

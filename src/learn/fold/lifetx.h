@@ -11,16 +11,20 @@
  * interruption even if it touched none of their memory. A node is freed when its transaction has
  * ended and no edge leads to it, since it cannot be part of a cycle any more.
  *
+ * Example: thread A reads x at site 1, B writes x at site 2 and y at site 3, A reads y at site 4.
+ * The edges from A to B (x) and from B to A (y) are a cycle. So the fold splits A's transaction
+ * before its read of y, and site 4 gets the cut LIFETX_BEFORE.
+ *
  * A split between two accesses of a thread is placed at the entry of the outermost function that
  * was called in between; else at the exit of the function that returned in between to the caller of
- * the second access; else before the second access. Loops have no events. Besides, each call that
- * may block, except a lock, ends a transaction. This is a fixed rule.
+ * the second access; else before the second access. Besides, each call that may block, except a
+ * lock, ends a transaction.
  *
- * Iterations of a loop that locks are found by its locks: if a thread holds no lock, and takes one
- * where its transaction already took one, by the same calls, a new iteration begins. Accesses of
- * different iterations are not listed as members together, though the transaction goes on.
- * Otherwise what guard protects would depend on whether passing runs happened to interleave
- * iterations.
+ * Loops have no events. So iterations of a loop are found by the locks that it takes: if a thread
+ * holds no lock, and takes one at a site where its transaction already took one, by the same calls,
+ * a new iteration begins. Accesses of different iterations are not listed as members together,
+ * though the transaction goes on. Otherwise what guard protects would depend on whether passing
+ * runs happened to interleave iterations.
  */
 #ifndef LEARN_FOLD_LIFETX_H
 #define LEARN_FOLD_LIFETX_H

@@ -8,8 +8,8 @@ struct tx_ref tx_graph_begin(struct tx_graph *g)
 {
 	uint32_t number;
 
-	if (g->spare_count) {
-		number = g->spare[--g->spare_count];
+	if (g->free_count) {
+		number = g->free_nodes[--g->free_count];
 	} else {
 		g->nodes = xgrow(g->nodes, g->count, &g->capacity, sizeof(*g->nodes));
 		number = (uint32_t)g->count++;
@@ -55,8 +55,9 @@ void tx_graph_end(struct tx_graph *g, struct tx_ref ref)
 		n->serial = 0;
 		n->ended = false;
 		g->live--;
-		g->spare = xgrow(g->spare, g->spare_count, &g->spare_capacity, sizeof(*g->spare));
-		g->spare[g->spare_count++] = number;
+		g->free_nodes = xgrow(g->free_nodes, g->free_count, &g->free_capacity,
+				      sizeof(*g->free_nodes));
+		g->free_nodes[g->free_count++] = number;
 	}
 }
 
@@ -110,6 +111,6 @@ void tx_graph_free(struct tx_graph *g)
 	for (size_t i = 0; i < g->count; i++)
 		free(g->nodes[i].out);
 	free(g->nodes);
-	free(g->spare);
+	free(g->free_nodes);
 	free(g->stack);
 }

@@ -14,7 +14,7 @@ struct tx_ref {
 
 struct tx_edge {
 	uint32_t to;
-	/* when its latest access was made, by the count of the thread of `from` */
+	/* time of its latest access, by the count of the thread whose transaction it leaves */
 	uint64_t since;
 };
 
@@ -31,10 +31,12 @@ struct tx_node {
 struct tx_graph {
 	struct tx_node *nodes;
 	size_t count, capacity;
-	uint32_t *spare, *stack;
-	size_t spare_count, spare_capacity, stack_count, stack_capacity;
-	uint64_t serial, search;
-	size_t live;
+	uint32_t *free_nodes;	/* indexes of nodes to use again */
+	uint32_t *stack;	/* indexes of nodes still to visit */
+	size_t free_count, free_capacity, stack_count, stack_capacity;
+	uint64_t serial;	/* of the last node */
+	uint64_t search;	/* number of the last search */
+	size_t live;		/* number of nodes that are not free */
 };
 
 struct tx_ref tx_graph_begin(struct tx_graph *g);

@@ -16,7 +16,7 @@ static void note_order(const struct tx_members *m, struct tx_orders *orders, con
 		}
 }
 
-/* While no lock changes, a pair is noted once: `after` says which members are noted already. */
+/* While the held locks do not change, each order is noted once: see tx_member.after. */
 void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t site, uint64_t now)
 {
 	size_t all = m->count, i = 0;
@@ -33,6 +33,7 @@ void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t sit
 	m->items[i].last = now;
 }
 
+/* The held locks changed: each order has to be noted again. */
 static void note_all_again(struct tx_members *m)
 {
 	for (size_t i = 0; i < m->count; i++)

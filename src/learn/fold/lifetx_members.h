@@ -7,20 +7,18 @@
 
 #include "learn/fold/fold_common.h"
 
-/* Of one thread. All zero is empty. Times are its own count of events. */
+/* The members of one thread. All zero is empty. Times are its own count of events. */
 struct tx_members {
 	struct tx_member {
 		uint32_t site;
 		bool released;	/* a lock that was held at the access was released */
 		uint64_t first, last;	/* times of its first and last access */
-		/* number of items that orders were noted from; later ones are not noted yet */
-		size_t after;
+		size_t after;	/* orders from the first `after` items to this one are noted */
 	} *items;
 	size_t count, capacity;
 	struct tx_hold {
-		uint64_t lock, since, path;
-	/* waited: the mutex that a condition wait released, and takes again */
-	} *holds, waited;
+		uint64_t lock, since, path;	/* address; when and by which path it was taken */
+	} *holds, waited;	/* held locks; the mutex that a condition wait released */
 	size_t hold_count, hold_capacity;
 	/* paths by which it took a lock while it held none, in this iteration */
 	uint64_t *starts;
@@ -32,7 +30,7 @@ struct tx_orders {
 	struct learn_pairs all, released, acquired;
 };
 
-/* The transaction, or an iteration, ended. Held locks stay held. */
+/* Call it at the end of a transaction or iteration. Held locks stay held. */
 void tx_members_clear(struct tx_members *m);
 
 void tx_members_add(struct tx_members *m, struct tx_orders *orders, uint32_t site, uint64_t now);

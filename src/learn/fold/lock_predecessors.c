@@ -5,15 +5,11 @@
 #include "base/mem.h"
 
 #define LOCK_BYTES 8u	/* locks within the same 8 bytes count as one */
-/*
- * different acquisitions per mutex; further ones are dropped, which bounds the time per
- * acquisition
- */
-#define LOCK_TAKINGS 256u
+#define LOCK_TAKINGS 256u	/* per mutex; further ones are dropped: bounds time */
 
 /*
- * The last acquisition of a thread at a site. What is ordered after it is ordered after all
- * earlier ones.
+ * The last acquisition of a thread at a site. An acquisition that is ordered after it is ordered
+ * after all earlier ones.
  */
 struct taking {
 	uint32_t thread, site;

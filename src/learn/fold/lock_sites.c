@@ -57,7 +57,7 @@ static uint64_t hash_of(uint64_t outer, uint64_t inner)
 	return hash_add(hash_spread(outer), inner);
 }
 
-/* NULL also if another pair has the same hash: a cycle is missed then. */
+/* NULL: none. Also if another pair has the same hash, so that a cycle is missed. */
 static struct nesting *find(struct lock_sites *k, uint64_t outer, uint64_t inner)
 {
 	const uint64_t *at = map_find(&k->at, hash_of(outer, inner));

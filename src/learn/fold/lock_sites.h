@@ -3,8 +3,8 @@
  * order.
  *
  * A guard must delay a thread before it takes a lock that the other thread needs; afterwards the
- * delay has no effect. So it delays where a thread that holds no lock takes the outermost one of an
- * access. Two locks that are taken in either order are a cycle, which may deadlock.
+ * delay has no effect. So it delays the thread where it holds no lock yet and takes the outermost
+ * lock of the access. Two locks that are taken in either order are a cycle, which may deadlock.
  */
 #ifndef LEARN_FOLD_LOCK_SITES_H
 #define LEARN_FOLD_LOCK_SITES_H
@@ -17,8 +17,8 @@ struct lock_sites *lock_sites_new(void);
 void lock_sites_free(struct lock_sites *k);
 
 /*
- * Takes acquisitions with their sites, releases, and accesses that matter. `function`: the
- * innermost one, or 0.
+ * Takes acquisitions, releases, and the accesses whose outermost lock is asked for. `function`: the
+ * innermost one that the thread is in, or 0.
  */
 void lock_sites_step(struct lock_sites *k, const struct learn_step *s, uint32_t function);
 

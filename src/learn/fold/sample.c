@@ -7,8 +7,7 @@
 
 #define LINE_SHIFT 6		/* log2 of SAMPLE_LINE */
 #define PAGE_SHIFT 12		/* 64 lines per page, one bit each */
-/* bytes; larger mappings are reserves whose pages are hardly ever all used */
-#define FRESH_MOST (1ull << 30)
+#define FRESH_MOST (1ull << 30)	/* bytes; larger mappings are reserves, mostly never used */
 
 struct page {
 	uint64_t key;		/* number of the page, plus 1; 0: free */
@@ -104,8 +103,8 @@ static uint64_t chance(struct sample *s)
 }
 
 /*
- * A large range says little about its parts: it may take a line, but not reject it for other
- * sites.
+ * Decides whether a line is taken. An access to a large range says little about its parts, so it
+ * does not reject a line for other sites.
  */
 static bool decide(struct sample *s, struct page *p, uint64_t bit, uint32_t site, bool large)
 {
@@ -120,7 +119,7 @@ static bool decide(struct sample *s, struct page *p, uint64_t bit, uint32_t site
 	return true;
 }
 
-/* By the square of the accesses taken, since a run may have very many lines. */
+/* The length of a burst. Falls with the square of the accesses taken: a run may have many lines. */
 static uint64_t burst_now(const struct sample *s)
 {
 	uint64_t over = s->taken / SAMPLE_ENOUGH + 1, burst = SAMPLE_BURST / over / over;

@@ -1,13 +1,13 @@
 /*
  * Sampling of the memory of a large run. Rules are about sites, and a loop over a large array
- * teaches the same with each element. To look at all of them would take too much time and memory.
+ * teaches the same with each element. To analyse all of them would take too much time and memory.
  *
  * Memory is divided into lines of 64 bytes. The site that touches a line first decides whether the
  * line is taken: the first SAMPLE_SITE_LINES of a site are, later ones with falling probability. A
  * line rests after a burst of SAMPLE_BURST accesses: for twice as many accesses, next time for four
  * times as many, and so on. Bursts get shorter once SAMPLE_ENOUGH accesses of the run were taken.
- * So small runs are looked at in full, and of large ones something of every site. Atomic operations
- * order threads, so they are always taken.
+ * So a small run is taken in full, and a large one with some accesses of every site. Atomic
+ * operations order threads, so they are always taken.
  *
  * The same events with the same seed give the same answers, so a trace may be read again.
  */

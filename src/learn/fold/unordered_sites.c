@@ -6,13 +6,12 @@
 #include "coverage/fold/event_step.h"
 #include "coverage/trace_coverage.h"
 
-/* different accesses per granule; further ones are dropped, which bounds the time per access */
-#define CELL_ACCESSES 256u
-#define RECENT 16u		/* blocks per thread; further ones count as shared */
+#define CELL_ACCESSES 256u	/* per granule; further ones are dropped: bounds time */
+#define RECENT 16u		/* blocks per thread; further ones count as published */
 
 /*
- * The last access of a thread at a site. What is ordered after it is ordered after all earlier
- * ones.
+ * The last access of a thread at a site. An access that is ordered after it is ordered after all
+ * earlier ones.
  */
 struct last {
 	uint32_t thread, site, lockset;
@@ -122,7 +121,7 @@ static bool is_recent(const struct recent *r, uint64_t addr, uint64_t end)
 	return false;
 }
 
-/* Takes all steps of an event: tracks recent blocks, and marks sites that access other memory. */
+/* Tracks the recent blocks of the thread; marks the site if it accesses other memory. */
 static void follow_blocks(struct unordered *u, const struct event *ev, uint32_t site)
 {
 	struct iroot_step steps[TRACE_STEPS];

@@ -13,7 +13,7 @@
 
 struct unordered;
 
-/* `locks`: those of the views to come. */
+/* `locks`: the locksets that the views of unordered_event() refer to. */
 struct unordered *unordered_new(struct locks *locks);
 void unordered_free(struct unordered *u);
 
@@ -27,8 +27,8 @@ void unordered_forget(struct unordered *u, uint64_t addr, uint64_t size);
 bool unordered_have(const struct unordered *u, uint32_t a, uint32_t b);
 
 /*
- * At each access of the site, the thread itself had allocated the memory, and released nothing
- * since that another thread could follow. So no other thread knew the memory.
+ * True if no other thread could know the memory at any access of the site: the thread itself had
+ * allocated it, and since then did nothing that orders another thread after it.
  */
 bool unordered_private(const struct unordered *u, uint32_t site);
 

@@ -12,8 +12,8 @@
 #define NAP_NS 50000u	/* one sleep between two tries */
 
 /*
- * Values of guard_cell.lock. CELL_STUCK: a thread waited for the cell until its time was up, so
- * others do not wait.
+ * Values of guard_cell.lock. CELL_STUCK: a thread waited for the cell until its time was up; other
+ * threads do not wait for it.
  */
 enum { CELL_FREE, CELL_LOCKED, CELL_STUCK };
 
@@ -51,9 +51,9 @@ static void clear(struct guard_cell *c, uint64_t tag)
 }
 
 /*
- * The thread that holds the cell has lost the processor, perhaps just before a change that the
- * caller must see. So the caller waits for it, as long as a delay may take. It waits without
- * effect if a handler jumped out of the monitor.
+ * Waits for the cell, as long as a delay may take: the thread that holds it has lost the processor,
+ * perhaps just before a change that the caller must see. If a handler jumped out of the monitor,
+ * the cell is never unlocked, and the wait ends with CELL_STUCK.
  */
 static bool wait_for(struct guard_cell *c)
 {

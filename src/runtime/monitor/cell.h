@@ -14,8 +14,8 @@
  * 	0.2 leaves deposit(); its epoch becomes 2, 0.1 is woken and finds tx[0] out of date
  * 	0.1 reads; its epoch is 1   SEVERAL     2  s8 t2 a2  s7 t1 a1  7, 0, 1  exclusive
  *
- * A write empties read[]. The read is exclusive because its transaction also writes. `version` grew
- * with each access; a thread that waits for an access instead of a transaction waits on it.
+ * A write empties read[]. The read is exclusive because its transaction also writes. `version`
+ * grows with each access. It is the futex of threads that wait for an access, not a transaction.
  */
 #ifndef RUNTIME_MONITOR_CELL_H
 #define RUNTIME_MONITOR_CELL_H
@@ -50,10 +50,7 @@ struct guard_cell {
 	uint32_t lock;		/* enum in cell.c */
 	uint32_t version;	/* changes with each access; a futex */
 	uint64_t tag;		/* 0: the cell is free */
-	/*
-	 * Serial of the only thread that accessed, or wrote, it. 0: none did; CELL_SEVERAL:
-	 * several did.
-	 */
+	/* Serials of the only thread that accessed it, and that wrote it; 0: none; CELL_SEVERAL. */
 	uint16_t touched, wrote;
 	uint32_t count;		/* number of entries in read[] */
 	struct guard_cell_access write;
@@ -66,7 +63,7 @@ _Static_assert(sizeof(struct guard_cell) == 128, "cell");
 SNARLRT_HIDDEN bool guard_cells_init(void);
 SNARLRT_HIDDEN void guard_cells_forked(void);
 
-/* Locks and returns the cell of the tag; may sleep. NULL: it stayed locked, which is counted. */
+/* Locks and returns the cell of the tag; may sleep. NULL: it stayed locked; counted in the log. */
 SNARLRT_HIDDEN struct guard_cell *guard_cell_lock(uint64_t tag);
 SNARLRT_HIDDEN void guard_cell_forget(uint64_t tag);
 
@@ -75,7 +72,7 @@ static inline void guard_cell_unlock(struct guard_cell *c)
 	__atomic_store_n(&c->lock, 0, __ATOMIC_RELEASE);	/* pairs with try_lock() */
 }
 
-/* Does not wake waiting threads: the access is still to come, and they look again soon. */
+/* Does not wake waiting threads: the access is still to come, and they check again soon. */
 static inline void guard_cell_changed(struct guard_cell *c)
 {
 	__atomic_store_n(&c->version, c->version + 1, __ATOMIC_RELEASE);

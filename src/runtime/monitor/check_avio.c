@@ -13,8 +13,7 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/check_cell.h"
 
-/* per access: of a longer one, only the first are looked at */
-#define RANGE_GRANULES 512u
+#define RANGE_GRANULES 512u	/* checked per access; the rest of a longer access is skipped */
 
 /* One access to one granule. */
 struct access {
@@ -93,8 +92,8 @@ static struct check_thread *add_thread(struct check_page *page, uint32_t granule
 }
 
 /*
- * Reads what is in memory now. The kernel reads it, since the program's own access may be about
- * to crash.
+ * Records the value in memory. The kernel reads it, since the program's own access may be about to
+ * crash.
  */
 static void read_value(struct watchlog_record *r, const struct access *t)
 {
@@ -120,8 +119,8 @@ static void log_violation(enum watchlog_kind kind, uint32_t p, uint32_t remote,
 }
 
 /*
- * Updates the owner in the shadow, under the cell's lock. A thread that reads memory it owns
- * still owns it.
+ * Updates the owner in the shadow, under the cell's lock: a write makes the thread the owner, a
+ * read of memory of another owner leaves it without one.
  */
 static void update_owner(uint64_t granule, bool write)
 {

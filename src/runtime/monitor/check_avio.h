@@ -1,15 +1,15 @@
 /*
  * AVIO's invariants, checked while the program runs (docs/check.md).
  *
- * check --all looks at all sites (watch.streaks). Most accesses then continue a streak: the thread
- * goes on with memory that no other thread accessed since. Two kinds are not looked at:
+ * check --all checks all sites (watch.streaks). Most accesses then continue a streak: no other
+ * thread accessed the memory since the thread's last access. Two kinds of them are skipped:
  *
  * - A thread that writes a granule owns it, by the shadow, until another thread comes. Its accesses
  *   until then do not even call the runtime.
  * - A thread reads a granule again that no thread wrote since its last read.
  *
- * So the access p before the current one may be one of these. The cell tells that p exists and what
- * other threads did since. The site of p, and whether it wrote, are taken from training
+ * So the access p before the current one may have been skipped. The cell shows that p exists and
+ * what other threads did since. The site of p, and whether it wrote, are taken from training
  * (rules_site.after). Of the writes of a streak, the cell has the first.
  */
 #ifndef RUNTIME_MONITOR_CHECK_AVIO_H

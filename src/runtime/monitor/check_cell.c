@@ -9,18 +9,18 @@
 
 #define SPINS 200	/* tries to lock a cell, or to see a page, before giving up */
 #define MEMORY_SHARE 4u		/* the cells take at most this part of the machine's memory */
-#define LEAST_PAGES 64u		/* with less memory than that, check does not start */
+#define LEAST_PAGES 64u		/* if fewer pages can be mapped, check does not start */
 #define MOST_PAGES (1u << 19)	/* cells of 2 GiB of the program's memory */
 
 static struct {
 	struct check_page *pages;
-	/* pages in use, and that there may be; `used` also counts attempts without room */
-	uint32_t used, most;
-	uint32_t mask;
+	uint32_t used;	/* pages handed out, and attempts when there was no room */
+	uint32_t most;	/* number of `pages` */
+	uint32_t mask;	/* number of `slots` - 1 */
 	/* Hash with open addressing; entries are never removed. */
 	struct slot {
 		uint64_t number;	/* of the page, plus 1; 0: free */
-		/* written last; NULL: not yet known, or there was no room */
+		/* written after `number`; NULL: not written yet, or no room */
 		struct check_page *page;
 	} *slots;
 } cells;
@@ -66,7 +66,7 @@ static struct slot *find(uint64_t number)
 	}
 }
 
-/* Another thread may have claimed the free slot meanwhile, even for another page. */
+/* Whether the slot is for this page. Another thread may claim a free slot at any time. */
 static bool is_for(const struct slot *s, uint64_t number)
 {
 	return __atomic_load_n(&s->number, __ATOMIC_ACQUIRE) == number + 1;

@@ -13,9 +13,9 @@
 #include "runtime/monitor/monitor.h"
 
 #define CHECK_PAGE_GRANULES 512u	/* 4 KiB of memory */
-#define CHECK_CELL_THREADS 3u		/* threads in a cell's first line, and in the second */
-#define CHECK_OVERFLOW_THREADS 4u
-#define CHECK_SITES (1u << 24)	/* sites with larger numbers are not checked: 24 bits */
+#define CHECK_CELL_THREADS 3u		/* threads in the first cache line of a cell */
+#define CHECK_OVERFLOW_THREADS 4u	/* threads in the second cache line of a cell */
+#define CHECK_SITES (1u << 24)	/* sites with larger numbers do not fit check_thread: not checked */
 
 /* What one thread did to the granule. Sites are 0 if there is none. */
 struct check_thread {
@@ -25,8 +25,8 @@ struct check_thread {
 	uint64_t first_remote : 24;	/* first access of another thread since that write */
 	/* last write of another thread since the thread's last access */
 	uint64_t last_remote_write : 24;
-	uint64_t write : 1;
-	uint64_t first_remote_reads : 1;
+	uint64_t write : 1;	/* the last access is a write */
+	uint64_t first_remote_reads : 1;	/* `first_remote` is a read */
 };
 
 struct check_cell {
@@ -51,7 +51,7 @@ _Static_assert(sizeof(struct check_thread) == 16 && sizeof(struct check_cell) ==
 SNARLRT_HIDDEN bool check_cells_init(void);
 SNARLRT_HIDDEN void check_cells_forked(void);
 
-/* The page with this number, created at first use; NULL: there is no room, which is counted. */
+/* The page with this number, created at first use; NULL: no room, which is counted in the log. */
 SNARLRT_HIDDEN struct check_page *check_page_make(uint64_t number);
 
 /* Granules `first` to `last` were allocated or freed: forgets their accesses. */
@@ -79,7 +79,7 @@ static inline uint16_t *check_owner(uint64_t granule)
 	return (uint16_t *)SHADOW_BASE + granule;
 }
 
-/* false: it stayed locked, which is counted. */
+/* Locks the cell. false: it stayed locked, which is counted in the log. */
 SNARLRT_HIDDEN bool check_cell_lock(struct check_cell *c);
 
 static inline void check_cell_unlock(struct check_cell *c)

@@ -1,8 +1,8 @@
 /*
  * Mode guard: delays accesses whose order no passing run had (docs/guard.md).
  *
- * A guard does nothing but delay. The delays of one access take watch.wait_ns at most. A thread
- * never waits for a thread that waits for it, be it in a delay or for a lock that it holds.
+ * Guard only delays. The delays of one access take watch.wait_ns at most. A thread never waits for
+ * a thread that waits for it, be it in a delay or for a lock.
  */
 #ifndef RUNTIME_MONITOR_GUARD_H
 #define RUNTIME_MONITOR_GUARD_H
@@ -13,7 +13,7 @@
 struct guard_conflict {
 	enum watchlog_kind kind;	/* WATCHLOG_NONE: it need not */
 	uint32_t site;			/* of the other thread's access; 0: none */
-	/* of the thread that must make progress, or MONITOR_ANY_THREAD */
+	/* of the thread that must go on to end the conflict, or MONITOR_ANY_THREAD */
 	uint32_t slot;
 	/*
 	 * 1 + number of that thread's access that another access of the thread must follow; 0: the
@@ -36,10 +36,7 @@ struct guard_delay {
 };
 
 SNARLRT_HIDDEN void guard_access(uint64_t tag, const struct active_site *site, bool write);
-/*
- * The lock of a gate (abi/rules_format.h), passed before a transaction's first access to its
- * memory.
- */
+/* Passes the site's gate (abi/rules_format.h), before the access. */
 SNARLRT_HIDDEN void guard_gate(const struct active_site *site);
 
 /* guard_cancel.c: before a thread is cancelled. */
@@ -51,7 +48,7 @@ SNARLRT_HIDDEN void guard_cancel(uint64_t handle, uint64_t pc);
  */
 SNARLRT_HIDDEN void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site);
 SNARLRT_HIDDEN void guard_wait_end(struct guard_delay *d);
-/* Did the process's delays use up their share of its time? */
+/* Have the delays of the process used up their share of its time? */
 SNARLRT_HIDDEN bool guard_over_budget(uint64_t now);
 
 /* guard_pset.c; the cell is locked by the caller. */

@@ -5,7 +5,7 @@
  */
 #include "runtime/monitor/guard.h"
 
-/* NULL: the thread has ended, or is not known. */
+/* Finds a thread by its handle. NULL: it has ended, or is not known. */
 static const struct monitor_thread *thread_of(uint64_t handle)
 {
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
@@ -16,7 +16,8 @@ static const struct monitor_thread *thread_of(uint64_t handle)
 	return NULL;
 }
 
-static bool rests(const struct monitor_thread *t)
+/* Is the thread in a blocking call other than for a lock, and holds no lock? */
+static bool is_safe_to_cancel(const struct monitor_thread *t)
 {
 	uint64_t holds = 0;
 
@@ -41,7 +42,7 @@ void guard_cancel(uint64_t handle, uint64_t pc)
 					       .word = &never_changes };
 
 		t = thread_of(handle);
-		if (t ? t == monitor_me() || rests(t)
+		if (t ? t == monitor_me() || is_safe_to_cancel(t)
 		      : !__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
 			break;
 		if (t)

@@ -2,10 +2,10 @@
  * Guard: the delay loop of an access, and mutexes.
  *
  * A delay has no effect if the delayed thread holds a lock that the transaction under way needs
- * next. So a transaction that accessed memory under a lock and released it also marks the cell of
- * the lock. Other threads are then delayed before they take the lock. If the mark comes between
- * that check and the lock, the thread releases the lock at once and takes it again later. It has
- * not used it yet, so the program cannot tell.
+ * next. So a transaction that accesses memory under a lock and releases the lock also marks the
+ * cell of the lock. Other threads are then delayed before they take the lock. If the mark is set
+ * after that check, but before the thread has the lock, the thread releases the lock at once and
+ * takes it again later. It accessed nothing under the lock, so the program cannot notice.
  */
 #include <pthread.h>
 
@@ -46,7 +46,7 @@ void guard_access(uint64_t tag, const struct active_site *site, bool write)
 	guard_wait_end(&delay);
 }
 
-/* A transaction holds its gate as if it had written memory, the cell of the gate. */
+/* To guard_transaction.c, a transaction that passes a gate is one that writes the gate's cell. */
 void guard_gate(const struct active_site *site)
 {
 	uint64_t tag = site->flags >> RULES_GATE_SHIFT | CELL_TAG_GATE;
@@ -113,8 +113,8 @@ static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c,
 }
 
 /*
- * Did the thread pass the gate, and does it still run, or wait for a lock? A call that blocks
- * otherwise resets blocked_on.
+ * Did the thread of `l` pass the gate, and has made no blocking call since, except for locks? Other
+ * blocking calls reset blocked_on.
  */
 static bool is_inside_gate(const struct guard_cell_access *l)
 {
@@ -126,8 +126,8 @@ static bool is_inside_gate(const struct guard_cell_access *l)
 }
 
 /*
- * With protect=pset no transaction passes gates. The thread that takes the first lock of a cycle
- * does it instead.
+ * With protect=pset there are no transactions that pass gates. Instead, a thread passes the gate
+ * where it takes the first lock of a cycle.
  */
 static void pass_gate(const void *lock, const struct active_site *site)
 {

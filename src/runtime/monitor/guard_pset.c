@@ -3,14 +3,15 @@
  * of another thread whose site it never followed in a passing run. It waits until another access
  * comes between the two. learn/fold/pset.h defines "immediately follow".
  *
- * Two more cases wait, for which the paper rolls back. An access that was never the first to its
- * memory waits until another thread accessed the memory. An access that never came between two
- * accesses of another thread waits until that thread has done the second one.
+ * In two more cases an access waits, where the paper rolls back. An access that was never the first
+ * to its memory waits until another thread has accessed the memory. An access that never came
+ * between two accesses of another thread waits until that thread has made the second one.
  *
  * Taking a mutex counts as a write of the mutex. The first case does not apply to it.
  */
 #include "runtime/monitor/guard.h"
 
+/* Index in read[] of the thread's last read; -1: none. */
 static int read_by(const struct guard_cell *c, uint16_t serial)
 {
 	for (int i = (int)c->count - 1; i >= 0; i--)
@@ -59,17 +60,19 @@ forbidden_predecessor(const struct guard_cell *c, const struct active_site *site
 	return (write ? c->count == 0 : own < 0 && last) ? w : NULL;
 }
 
+/* Has no other thread made an access to the cell that the current one could conflict with? */
 static bool is_first(const struct guard_cell *c, bool write)
 {
-	uint16_t who = write ? c->touched : c->wrote;
+	uint16_t serial = write ? c->touched : c->wrote;
 
-	return !who || who == (uint16_t)monitor_self.serial;
+	return !serial || serial == (uint16_t)monitor_self.serial;
 }
 
-static void note_thread(uint16_t *who, uint16_t me)
+/* Updates guard_cell.touched or wrote. */
+static void note_thread(uint16_t *only, uint16_t me)
 {
-	if (*who != me)
-		*who = *who ? CELL_SEVERAL : me;
+	if (*only != me)
+		*only = *only ? CELL_SEVERAL : me;
 }
 
 bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site, bool write,

@@ -7,9 +7,9 @@
  * read counts as a write (exclusive) if its transaction also writes, by the rules or because it
  * once did.
  *
- * The runtime learns of a transaction's end only at the next cut. So the end is predicted: a site
- * is a tail if its transaction always ended right after it. After a tail, the transaction ends with
- * the next hook that checks, and other threads ignore it after TAIL_TICKS.
+ * The runtime sees a transaction's end only at the next cut. So it predicts the end: a site is a
+ * tail if its transaction always ended right after it. After a tail, guard_tx_end_if_tail() ends
+ * the transaction at the next lock operation, and other threads ignore it after TAIL_TICKS.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -17,7 +17,7 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/guard.h"
 
-#define TAIL_TICKS 60000u	/* about 20 us: longer than the access itself takes */
+#define TAIL_TICKS 60000u	/* about 20 us at 3 GHz: longer than the access itself takes */
 
 /*
  * By site: is it a tail? TAIL_UPGRADES: a transaction read a granule there, and wrote it later.

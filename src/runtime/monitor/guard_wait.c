@@ -2,7 +2,7 @@
  * How long guard waits, and for which thread.
  *
  * A thread publishes which thread it waits for, and then checks whether that thread can run. If two
- * threads would wait for each other, at least one of them sees it and goes on, now or when it
+ * threads would wait for each other, at least one of them notices and goes on, at once or when it
  * checks again.
  */
 #include <linux/futex.h>
@@ -12,18 +12,16 @@
 #include "runtime/monitor/guard.h"
 
 #define NAP_NS 100000u		/* one sleep; afterwards the thread checks again */
-/* a longer sleep counts as this much: the other thread may have had no processor either */
+/* Most that one sleep counts: in a longer one, the other thread may have had no processor. */
 #define NAP_CHARGE_MAX_NS 200000u
 #define STRETCH_MAX 5u		/* real time of a delay, at most this many times wait_ns */
-/*
- * time-outs of a pair of sites after which it is not delayed, unless four times as many delays
- * helped
- */
+/* After this many time-outs a pair of sites is delayed only if four times as many delays helped. */
 #define TIMEOUTS_ALLOWED 2u
 #define HOPS 64		/* of a chain of waiting threads; a longer one counts as a cycle */
-#define BUDGET_FREE_NS 250000000u	/* all delays of the process may take this long in any case, */
-#define BUDGET_SHARE 20		/* and one part in this many of the time since its start */
-#define SETTLE_TICKS 60000u	/* about 20 us */
+/* All delays of a process may take BUDGET_FREE_NS, and 1 / BUDGET_SHARE of its time so far. */
+#define BUDGET_FREE_NS 250000000u
+#define BUDGET_SHARE 20
+#define SETTLE_TICKS 60000u	/* about 20 us at 3 GHz: longer than an access takes */
 
 static uint32_t holder_of(uint64_t lock)
 {
@@ -80,7 +78,7 @@ static bool any_thread_runs(void)
 	return false;
 }
 
-/* Conflicts that occur all the time would slow the program down more than they are worth. */
+/* Bounds the slowdown by conflicts that occur all the time. */
 bool guard_over_budget(uint64_t now)
 {
 	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
@@ -108,7 +106,7 @@ static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_
 	       timed_out <= __atomic_load_n(&r->resolved, __ATOMIC_RELAXED) / 4;
 }
 
-/* Not counted as a time-out: the delay could not help. */
+/* Ends the delay, which cannot help. Not counted as a time-out. */
 static void give_up_at_once(struct guard_delay *d)
 {
 	d->give_up = true;

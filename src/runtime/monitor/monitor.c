@@ -14,8 +14,7 @@
 #include "runtime/monitor/check_avio.h"
 #include "runtime/monitor/guard.h"
 
-/* granules per access: of a longer one, only the first are looked at */
-#define RANGE_CELLS 512u
+#define RANGE_CELLS 512u	/* per access; the rest of a longer access is skipped */
 
 struct watch watch;
 __thread struct monitor_self monitor_self;
@@ -170,8 +169,8 @@ static void make_noise(struct monitor_self *self)
 }
 
 /*
- * Claims the granule for the calling thread if no thread has it. Returns true if another thread
- * has it, too.
+ * Makes the calling thread the owner of the granule if it has none. Returns true if the granule has
+ * another owner, or is shared.
  */
 static bool is_shared(uint64_t addr)
 {
@@ -188,6 +187,7 @@ static bool is_shared(uint64_t addr)
 	return true;
 }
 
+/* monitor_access() of an access that is not skipped as a repeated read. */
 static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 {
 	const struct active_site *site = rules_find(pc & TRACE_ADDR_MASK, write);

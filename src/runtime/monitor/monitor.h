@@ -5,11 +5,11 @@
  * noise= adds random sleeps at the same sites, which makes failures in parallel runs more likely.
  *
  * A thread's shadow value in these modes equals no shadow word, so every access of an active site
- * calls the runtime. (Noise without rules, and check --all, use the shadow to see whose memory it
- * is.) The monitor holds no lock while the program's code runs. If the cell of an access stays
+ * calls the runtime. (Noise without rules, and check --all, keep the owner of memory in the
+ * shadow.) The monitor holds no lock while the program's code runs. If the cell of an access stays
  * locked, the access is skipped and counted in lost_busy; guard first waits for the cell, at most
- * as long as a delay may take. Accesses of a signal handler that interrupts the monitor are not
- * looked at.
+ * as long as a delay may take. Accesses of a signal handler that interrupts the monitor are
+ * skipped.
  */
 #ifndef RUNTIME_MONITOR_MONITOR_H
 #define RUNTIME_MONITOR_MONITOR_H
@@ -20,7 +20,7 @@
 #include "runtime/monitor/rules.h"
 
 #define MONITOR_THREADS 1024u	/* alive at once; further threads are not monitored, but counted */
-#define MONITOR_HELD_LOCKS 8u	/* locks per thread: others are forgotten */
+#define MONITOR_HELD_LOCKS 8u	/* held locks known per thread; further ones are ignored */
 #define MONITOR_CACHED_PAGES 64u	/* pages of check's cells that a thread caches */
 #define MONITOR_ANY_THREAD UINT32_MAX
 
@@ -50,7 +50,7 @@ struct monitor_thread {
 	uint64_t handle;	/* pthread_self() */
 	/* the lock that the thread waits for, or last waited for; 0: it blocks in another call */
 	uint64_t blocked_on;
-	/* time, in ticks, of an access that probably was its transaction's last one; or 0 */
+	/* time, in ticks, of the last access if its site is a tail (guard_transaction.c); else 0 */
 	uint64_t tail_at;
 	/* locks it holds; bit 0: its transaction accessed memory under that lock */
 	uint64_t held[MONITOR_HELD_LOCKS];
@@ -66,8 +66,8 @@ struct monitor_page {
 /* What only the thread itself reads. */
 struct monitor_self {
 	uint32_t slot;		/* index in watch.threads, plus 1; 0: none yet */
-	uint32_t busy;		/* 1: the thread is inside the monitor */
-	uint32_t ended;
+	uint32_t busy;		/* 1: the thread runs the monitor's code */
+	uint32_t ended;		/* 1: the thread is not monitored any more, or had no slot */
 	/* depth of the call stack; depth of the call that holds transactions, or 0 */
 	uint32_t depth, tx_depth;
 	uint32_t last_site;		/* site of the transaction's last access */
@@ -111,7 +111,7 @@ struct watch {
 	uint32_t next_serial;
 	uint32_t unborn;	/* threads that were created but have not attached yet */
 	struct monitor_thread *threads;
-	/* by site: is it a transaction's last one? (enum in guard_transaction.c) */
+	/* by site: is it a tail? (enum in guard_transaction.c) */
 	uint8_t *tails;
 };
 
@@ -159,7 +159,6 @@ static inline void monitor_end(struct monitor_self *self)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
 }
-
 
 /* monitor_log.c: the record of these sites, created at first use; NULL: the log is full. */
 SNARLRT_HIDDEN struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a,

@@ -1,6 +1,6 @@
 /*
- * The log of abi/monitor_log.h. Without log= it is private memory, and guard only counts its
- * time-outs there.
+ * The log of abi/monitor_log.h. Without log= it is private memory, where guard only keeps its
+ * counts.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include "runtime/core/sys.h"
 #include "runtime/monitor/monitor.h"
 
-#define PROBES 64u	/* records that are compared before the log counts as full */
+#define PROBES 64u	/* slots to try for a record before the log counts as full */
 
 struct watchlog *monitor_log_open(const char *path)
 {

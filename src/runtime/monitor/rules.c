@@ -12,7 +12,7 @@
 #include "runtime/core/arena.h"
 #include "runtime/core/sys.h"
 
-#define LOADED 64u		/* modules with rules that may be loaded */
+#define LOADED 64u		/* loaded modules with rules; further ones are not monitored */
 #define FUNCTION_CACHE 4096u	/* a power of two */
 /* A function's entry hook returns to a pc at most this many bytes behind the function's start. */
 #define FUNCTION_HEAD 64u
@@ -228,8 +228,8 @@ int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_t base)
 		if (rules.loaded[i].base == base && rules.loaded[i].module == (uint32_t)m)
 			return m;
 	/*
-	 * The hash has room for each site twice. Sites of modules that are mapped more often are
-	 * not active.
+	 * The hash has room for each site twice. If modules are loaded more often, sites of further
+	 * ones do not become active.
 	 */
 	if (rules.loaded_count >= LOADED || rules.loaded_count > 2 * rules.header->modules)
 		return -1;

@@ -40,10 +40,7 @@ SNARLRT_HIDDEN int rules_add_module(const uint8_t *id, uint32_t id_size, uint64_
  */
 SNARLRT_HIDDEN const uint64_t *rules_offsets(const uint8_t *id, uint32_t id_size, size_t *count);
 
-/*
- * Does the instrumented code [start, end) contain an active site, or start a function with
- * transactions?
- */
+/* Does the code [start, end) contain an active site, or the start of a function with rules? */
 SNARLRT_HIDDEN bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t base,
 				 uint64_t start, uint64_t end);
 
@@ -51,9 +48,10 @@ SNARLRT_HIDDEN bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t b
 SNARLRT_HIDDEN const struct active_site *rules_find(uint64_t pc, bool write);
 
 /*
- * Is `earlier` in the list of predecessors of `later`? Plain: did `later` ever directly follow this
- * site of another thread? With RULES_UNFINISHED: must it wait while that thread is about to go on?
- * With RULES_OWN: did it often follow this site in its own thread?
+ * Is `earlier` in the list of predecessors of `later`? Without a flag: did `later` ever immediately
+ * follow this site of another thread? With RULES_UNFINISHED: must it wait until that thread has
+ * done the second access of its pair? With RULES_OWN: did it often follow this site in its own
+ * thread?
  */
 SNARLRT_HIDDEN bool rules_follows(uint32_t earlier, uint32_t later);
 

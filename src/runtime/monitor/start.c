@@ -57,7 +57,7 @@ bool watch_start(const struct run_options *o)
 	watch.started = sys_clock_ns(CLOCK_MONOTONIC);
 	watch.wait_ns = o->wait * 1000;
 	watch.shift = (uint32_t)o->granularity;
-	/* The shadow has owners of 8 bytes. */
+	/* The shadow has one owner for 8 bytes, so streaks need this granularity. */
 	watch.streaks = watch.check && watch.all && !watch.noise && watch.shift == 3;
 	watch.log = monitor_log_open(o->log);
 	watch.threads = arena_pages(MONITOR_THREADS * sizeof(*watch.threads));
