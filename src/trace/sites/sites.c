@@ -169,12 +169,12 @@ static bool may_be_shared(const struct stacks *k, const struct event *ev)
 /*
  * Collects the pcs of accesses to shared memory in two passes.
  *
- * The recording filter cannot distinguish stacks in the same memory: a thread's stack may reuse
- * that of a thread that has ended, and then looks shared. The first pass collects the pcs of
- * accesses outside of their thread's own stack, and the granules of stacks that other threads
- * touch. The second pass collects accesses to the own stack that touch such granules. Accesses
- * to private memory that the filter kept are left out with `shared_granules`: their sites would
- * otherwise be switched on for all of the next run.
+ * A thread's stack may reuse the memory of an ended thread's stack. The runtime's shadow does not
+ * distinguish the two, so that the memory looks shared. The first pass collects the pcs of accesses
+ * outside of their thread's own stack, and the granules of stacks that other threads touch. The
+ * second pass collects accesses to the own stack that touch such granules. The trace also has some
+ * accesses to private memory; `shared_granules` leaves them out, because a listed site is on for
+ * all of the next run.
  */
 static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct rarely_touched *rare, bool second,
 		    struct err *err)
