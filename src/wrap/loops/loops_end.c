@@ -31,8 +31,8 @@
 #include "wrap/loops/loops_internal.h"
 
 /* Accesses share a look if they are at most this many bytes apart. */
-#define JOIN_NEAR LOOP_NEAR	/* strides up to LOOP_NEAR: all bytes of the loop are examined */
-#define JOIN_APART 8		/* others: the neighbouring granule at most */
+#define JOIN_NEAR LOOP_NEAR	/* for strides of 1 to LOOP_NEAR: the look covers all bytes */
+#define JOIN_APART 8		/* for other strides: at most the next granule */
 
 /*
  * Registers that the code uses. Their values are saved in slots that the descriptor does not use.
@@ -63,7 +63,7 @@ static bool is_short(const struct linear *v)
 	return true;
 }
 
-/* Whether the shadow of all memory from the first iteration to the last is examined, with gaps. */
+/* Whether the look covers all memory from the first iteration's access to the last one's. */
 static bool has_small_stride(const struct loops_access *a)
 {
 	return a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= LOOP_NEAR;
