@@ -162,7 +162,7 @@ static int fail(struct reader *r, struct err *err)
 	return err_set(err, "%s", r->why.text);
 }
 
-/* Opens chunks until the top stream has an event. Else returns NULL, and *got as reader_next(). */
+/* Opens chunks until the top stream has an event. If not, NULL; *got as reader_next(). */
 static __attribute__((noinline)) struct stream *open_next(struct reader *r, int *got, struct err *err)
 {
 	if (r->failed) {

@@ -49,7 +49,7 @@ struct stream {
 	size_t pending, decoded;	/* index of the first in no batch yet; number of records */
 
 	const struct trace_record *batch;	/* rest of the batch, in `records` */
-	uint64_t count, taken;	/* events of the batch, without `timed`; those passed by `head` */
+	uint64_t count, taken;	/* events of the batch, without `timed`; those up to `head` */
 	const struct trace_record *timed;	/* record with a time that ended the batch */
 	unsigned timed_records;	/* with its extra ones; 0: a STAMP or nothing ended the batch */
 	struct trace_record lost[2];	/* `timed` points here where chunks are missing */
