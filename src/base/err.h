@@ -9,7 +9,7 @@ struct err {
 };
 
 /*
- * Sets the text and returns -1, so that callers can write `return err_set(err, …)`. err may be
+ * Sets the text and returns -1, so that callers can write `return err_set(err, ...)`. err may be
  * NULL.
  */
 int err_set(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

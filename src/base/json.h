@@ -19,14 +19,14 @@ struct json {
 /* `key` is NULL inside an array and for the outermost value. */
 void json_open(struct json *j, const char *key, char bracket);	/* '{' or '[' */
 void json_close(struct json *j, char bracket);			/* '}' or ']' */
-void json_text(struct json *j, const char *key, const char *text);	/* a NULL text becomes null */
+void json_text(struct json *j, const char *key, const char *text);	/* NULL becomes null */
 void json_bool(struct json *j, const char *key, bool value);
 void json_decimal(struct json *j, const char *key, double value);	/* three decimals */
 
 /* Numbers above 2^53, which many readers round, are written as strings. */
 void json_number(struct json *j, const char *key, uint64_t value);
 
-/* Writes the string "0x…". */
+/* Writes the string "0x...". */
 void json_hex(struct json *j, const char *key, uint64_t value);
 
 /* Inserts members that are JSON text already, without brackets. Does nothing if size is 0. */

@@ -14,10 +14,10 @@ struct map_entry {
 };
 
 struct map {
-	struct map_entry *entries;	/* key 0 marks a free entry; the value of key 0 is in zero_value */
+	struct map_entry *entries;	/* key 0 marks a free entry */
 	size_t capacity, used;
 	bool has_zero;
-	uint64_t zero_value;
+	uint64_t zero_value;		/* the value of key 0, if has_zero */
 };
 
 void map_free(struct map *m);

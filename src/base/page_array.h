@@ -21,8 +21,9 @@ void *pages_reserve(size_t size);
 void pages_open(void *p, size_t from, size_t to);
 
 /*
- * Announces that most bytes from `from` to `to` will be used soon. Allocates their small pages at
- * once, which costs a fraction of the page faults that it avoids.
+ * Announces that most bytes from `from` to `to` will be used soon. Allocates their pages at once,
+ * which costs a fraction of the page faults that it avoids. Does nothing if `to` is beyond 2 MiB,
+ * since pages are huge there.
  */
 void pages_soon(void *p, size_t from, size_t to);
 

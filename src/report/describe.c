@@ -64,7 +64,7 @@ void describe_object(const char *object, struct buf *out)
 	bool heap = strncmp(object, "heap@", 5) == 0, map = strncmp(object, "mmap@", 5) == 0;
 	const char *hash = heap || map ? strrchr(object, '#') : NULL, *plus, *place = strstr(object, " (");
 
-	if (!hash) {	/* "left (bank.c:15)": a section of its own has the declaration */
+	if (!hash) {	/* "left (bank.c:15)" becomes "left": reports show declarations elsewhere */
 		buf_add(out, object, place ? (size_t)(place - object) : strlen(object));
 		return;
 	}

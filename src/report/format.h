@@ -20,12 +20,10 @@ struct report_format {
 	const char *summary;	/* one line of --help */
 	/* Appends the whole report as one document. */
 	void (*all)(const struct report *r, const struct report_style *style, struct buf *out);
-	/*
-	 * For formats of several pages, else NULL: appends the page of a bug, with a link to the
-	 * index if `index`; file names of the index and of a bug's page.
-	 */
+	/* Only for formats of several pages, else NULL. */
+	/* Appends the page of one bug; if `index`, with a link to the index, which all() makes. */
 	void (*bug)(const struct report_bug *b, bool index, struct buf *out);
-	const char *all_file, *bug_file;
+	const char *all_file, *bug_file;	/* file names of the index and a bug's page */
 };
 
 #define FORMAT(name) extern const struct report_format report_##name;
@@ -40,7 +38,7 @@ const struct report_format *report_format_find(const char *name);
 
 /*
  * Writes the pages of a format: one for each bug, and the index unless the report is of a single
- * bug. They go below the folder `out`, which is created, or beside the results if `out` is NULL.
+ * bug. The files go below the folder `out`, which is created, or beside the results if it is NULL.
  */
 int report_write(const struct report *r, const struct report_format *f, const char *out,
 		 struct err *err);
@@ -48,7 +46,7 @@ int report_write(const struct report *r, const struct report_format *f, const ch
 /* Writes a file by way of a temporary one and rename(): it appears completely or not at all. */
 int report_write_file(const char *path, const struct buf *text, struct err *err);
 
-/* Writes report.txt and report.html into the folder of a bug that was saved before. */
+/* Writes report.txt and report.html into the folder of a saved bug. `loaded`: report_open(). */
 int report_save_bug(const char *folder, const struct symbols *loaded, struct err *err);
 
 /* Writes index.html into a folder of results. */

@@ -50,7 +50,7 @@ static void put_bug(const struct report *r, size_t bug, struct buf *out)
 		attribute(out, "type", &text);
 		buf_add_char(out, '>');
 	}
-	/* with which of the inputs the bug was found */
+	/* The input with which the bug was found, if it is not that of the case. */
 	if (r->bugs[bug].command && strcmp(r->bugs[bug].command, command_of(r, &r->bugs[bug])) != 0)
 		buf_addf(&text, "%s\n", r->bugs[bug].command);
 	report_text.all(&one, &style, &text);

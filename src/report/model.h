@@ -54,8 +54,8 @@ struct report_step {
 	size_t thread;		/* index in `threads` */
 	const char *op;
 	enum report_role role;
-	unsigned number;	/* of an event of the cause, in the order of the run; 0: other */
-	unsigned rank;		/* number in the order of bug.json */
+	unsigned number;	/* event of the cause: number in the order of the run; else 0 */
+	unsigned rank;		/* event of the cause: number in the order of bug.json */
 	bool pending;		/* did not happen: the thread blocked, failed or ended before */
 	struct report_place at;
 	const char *object, *locks, *value;	/* NULL: none or unknown */
@@ -158,7 +158,7 @@ struct report_bug {
 	size_t first_different_turn;		/* index, or REPORT_NONE */
 	const char *passing_schedule;		/* its file; NULL: none */
 	struct report_bug *passing_run;		/* its threads and steps; NULL: unknown */
-	uint64_t difference_event;		/* number of the first that differs; 0: unknown */
+	uint64_t difference_event;	/* number of the first event that differs; 0: unknown */
 	struct report_site difference_failing;	/* that event; op NULL: the run had ended */
 	struct report_site difference_passing;	/* that event; op NULL: the run had ended */
 

@@ -79,8 +79,8 @@ static struct report_site *read_sites(struct report_bug *b, json_t *list, size_t
 }
 
 /*
- * Guesses whether the thread blocked or failed in `s`: the site is the last of its thread on a line
- * where the thread failed or was blocked. A plain access never blocks.
+ * Guesses whether the event of `s` did not complete: its thread was blocked or used freed memory on
+ * that line, and no later event of the cause is there. A plain access never blocks.
  */
 static bool seems_pending(const struct report_bug *b, const struct report_site *s)
 {

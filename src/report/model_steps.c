@@ -99,9 +99,7 @@ static void add_sites(struct report_bug *b, bool traced)
 		if (b->sites[i].thread && !b->sites[i].cause &&
 		    !cause_covers_site(b, &b->sites[i])) {
 			add_site(b, &b->sites[i], traced);
-			/*
-			 * A thread that only waits for the threads of the cycle is not part of it.
-			 */
+			/* It only waits for the threads of the cause: it is not one of them. */
 			if (any)
 				b->steps[b->step_count - 1].role = REPORT_CONTEXT;
 		}

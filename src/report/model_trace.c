@@ -178,7 +178,7 @@ static void add_bar(struct report_bug *b, size_t thread, size_t row, const char 
 
 /*
  * Adds a bar for each lock held: from the first to the last row of the thread that holds it.
- * `since` (the ordinal of the acquisition) tells two periods of one lock apart.
+ * `since`, the ordinal of the acquisition, distinguishes periods in which it holds the same lock.
  */
 static void add_bars(struct picture_builder *pb)
 {

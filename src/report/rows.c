@@ -8,9 +8,9 @@
 
 /* How many rows without a site are kept, so that the picture stays readable: */
 #define ROWS_BEFORE_FIRST 4u	/* before the first row with a site */
-#define ROWS_BEFORE_FEW 8u	/* before the first row with a site if the bug has at most two */
+#define ROWS_BEFORE_FEW 8u	/* before the first row with a site, if the trace has at most two */
 #define ROWS_AROUND 4u		/* after each row with a site, and before each but the first */
-#define ROWS_AT_END 24u	/* at the end of the trace, if no site was found in it */
+#define ROWS_AT_END 24u	/* at the end of the trace, if it has no site */
 
 uint64_t rows_acquires(const struct event *ev)
 {
@@ -153,7 +153,10 @@ static void remove_row(struct rows *rows, size_t i)
 	rows->count--;
 }
 
-/* Returns the row to remove: the first that is not an access. Accesses say more about the bug. */
+/*
+ * Returns the row to remove: the first that is no access, as accesses say more about the bug, and
+ * that is not among the last ROWS_BEFORE_FIRST. If there is none, the first row.
+ */
 static size_t least_relevant(const struct rows *rows)
 {
 	for (size_t i = 0; i + ROWS_BEFORE_FIRST < rows->count; i++)

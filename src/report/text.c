@@ -22,7 +22,7 @@ struct screen {
 	size_t width;		/* of the output, in characters */
 	size_t column;		/* width of a column; 0: no columns, a line for each step */
 	size_t *lane;		/* [thread_count] column of each thread; REPORT_NONE: hidden */
-	size_t columns;
+	size_t columns;		/* number of threads that have one */
 	const char *file;	/* file of all steps, named once; NULL: each step names its file */
 };
 
@@ -194,7 +194,7 @@ static void row(struct screen *s, size_t i)
 	buf_free(&place);
 }
 
-/* In brief: the events of the cause, and failures of their threads. */
+/* In brief, only events of the cause and failures of their threads are shown. */
 static bool is_shown(const struct screen *s, const struct report_step *step)
 {
 	return !s->style->brief || step->number ||
@@ -291,7 +291,7 @@ static void outcome(struct screen *s)
 	bool stuck = s->bug->class && strcmp(s->bug->class, "deadlock") == 0;
 	struct buf text = { 0 };
 
-	/* In brief, the outcome of other bugs says enough. */
+	/* In brief, effects are left out where the outcome says enough. */
 	if (!s->style->brief || describe_is_two_variables(s->bug) || stuck)
 		effects(s);
 	describe_outcome(s->bug, &text);

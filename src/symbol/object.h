@@ -37,8 +37,8 @@ struct object {
 	const char *file;	/* where it was declared or allocated; NULL: unknown */
 	unsigned line;
 	uint64_t site;		/* heap, mapping: pc of the allocation */
-	uint32_t order;		/* heap, mapping: rank among allocations of that place, from 1 */
-	uint32_t thread_order;	/* rank among those of its thread: the same in every run */
+	uint32_t order;		/* heap, mapping: number of the allocation at file:line, from 1 */
+	uint32_t thread_order;	/* number among those by its thread: the same in every run */
 	uint32_t thread;	/* heap, mapping: allocated it; stack: owns it */
 	const char *thread_name;
 	bool gone;		/* heap: it was freed; stack: its thread has ended */
@@ -70,7 +70,8 @@ void object_whole(struct object *object);
 
 /*
  * Appends the short form: `balance`, `queue.head`, `slots[3].len`, `buffer+8`, `heap@q.c:31#2+8`,
- * `stack of 0.1`, `0x7f12a0`.
+ * `mmap@q.c:40#1`, `stack of 0.1`, `0x7f12a0`. If it is gone, `freed heap@q.c:31#2` or `ended
+ * stack of 0.1`.
  */
 void object_describe(const struct object *object, struct buf *out);
 

@@ -16,7 +16,7 @@ struct module {
 };
 
 /* The frames of a pc. */
-struct frames {
+struct pc_frames {
 	struct symbol_frame *frame;
 	size_t count;
 };
@@ -29,7 +29,7 @@ struct symbols {
 	uint64_t low, high;	/* range of all modules */
 	/* A cache of frames by pc: a trace has the same pcs millions of times. */
 	struct map frames_of_pc;	/* pc to index in `frames` */
-	struct frames *frames;
+	struct pc_frames *frames;
 	size_t frames_count, frames_capacity;
 	const struct symbols *shared;	/* its files are used if they fit; may be NULL */
 };
@@ -127,11 +127,11 @@ static struct module *find_module(struct symbols *s, uint64_t addr)
 	return NULL;
 }
 
-static struct frames find_frames(struct symbols *s, uint64_t pc)
+static struct pc_frames find_frames(struct symbols *s, uint64_t pc)
 {
 	struct symbol_frame all[FRAMES_MAX] = { { .function = "??" } };
 	struct module *m = pc == 0 ? NULL : find_module(s, pc - 1);
-	struct frames found = { .count = 1 };
+	struct pc_frames found = { .count = 1 };
 
 	if (m && m->image)
 		found.count = image_frames(m->image, pc - 1 - m->base, all, FRAMES_MAX);
@@ -144,7 +144,7 @@ size_t symbols_frames(struct symbols *s, uint64_t pc, struct symbol_frame *out, 
 {
 	bool added;
 	uint64_t *index = map_put(&s->frames_of_pc, pc, &added);
-	const struct frames *found;
+	const struct pc_frames *found;
 	size_t count;
 
 	if (added) {

@@ -106,7 +106,8 @@ bool symbols_part(struct symbols *s, uint64_t addr, uint64_t size, struct symbol
 void symbol_value(const struct symbol_type *t, uint64_t value, uint64_t size, struct buf *out);
 
 /*
- * Returns the path of a pc's module, and in *offset the address in the file; NULL if there is none.
+ * Returns the path of a pc's module and sets *offset to the address in the file; NULL if no module
+ * has the pc.
  */
 const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset);
 

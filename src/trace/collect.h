@@ -35,7 +35,7 @@ struct collected_traces {
  * Finishes the trace `work`, an absolute path at which the runtime recorded, and the traces
  * work.PID of its child processes. Moves them to `out` and out.PID. live_fd is the live memory of
  * `work`, or -1; with keep_live, live memory is kept as out.live. With `may_run`, a trace whose
- * process still runs is not touched. That there is no trace is no error.
+ * process still runs is not touched. A missing trace is no error.
  */
 int collect_traces(struct collected_traces *t, const char *work, int live_fd, const char *out,
 		   bool may_run, bool keep_live, struct err *err);

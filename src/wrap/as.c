@@ -239,7 +239,7 @@ static bool wants_loops(void)
 	return wanted && strcmp(wanted, "1") == 0;
 }
 
-/* Replaces the input's text by what `transform` makes of it. */
+/* Replaces the input's text by the output of `transform`. */
 static void replace(struct as_input *in,
 		    size_t (*transform)(const char *, size_t, bool, struct buf *))
 {

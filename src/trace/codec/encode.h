@@ -27,7 +27,7 @@ static inline uint8_t *trace_encode(struct trace_coder *c, uint8_t *out,
 	struct trace_slot *before = c->before, *s;
 	/* Records from `from` to `in` were predicted. An integer: it may lie before the array. */
 	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);
-	uint32_t backoff = TRACE_CYCLE_MIN_RUN;	/* predicted sites before a look for a loop */
+	uint32_t backoff = TRACE_CYCLE_MIN_RUN;	/* records before the next search for a cycle */
 	const struct trace_record *look_at = trace_ahead(in, end, backoff);
 	const struct trace_record *at;	/* its address is taken, so that `in` stays in a register */
 

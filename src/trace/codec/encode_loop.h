@@ -11,8 +11,8 @@
 
 #include "trace/codec/encode_unpredicted.h"
 
-#define TRACE_CYCLE_MIN_RUN 24u	/* records with predicted sites before a cycle is looked for */
-#define TRACE_CYCLE_WORTH 128u	/* fewer records in a cycle: look half as often */
+#define TRACE_CYCLE_MIN_RUN 24u	/* records with predicted sites before the search for a cycle */
+#define TRACE_CYCLE_WORTH 128u	/* records; a shorter run in a cycle doubles the wait above */
 
 /* Copies the slots of the cycle that contains c->before. False if it is in none. */
 static inline int trace_cycle_find(struct trace_cycle *cycle, const struct trace_coder *c)
@@ -63,9 +63,9 @@ static inline void trace_cycle_leave(struct trace_cycle *cycle, struct trace_cod
  * Encodes records while their sites follow the cycle; *records moves behind them. A constant
  * `relative` of 0 makes the loop cheaper, and it ends when a slot becomes relative.
  */
-TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c, uint8_t *out,
-					 const struct trace_record **records, const struct trace_record *end,
-					 int relative)
+TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace_coder *c,
+					 uint8_t *out, const struct trace_record **records,
+					 const struct trace_record *end, int relative)
 {
 	const struct trace_record *in = *records;
 	struct trace_cycle_entry *p = cycle->entry, *const last = cycle->end - 1;
@@ -110,8 +110,9 @@ TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace
 	return out;
 }
 
-/* Encodes a loop of one site, that of c->before: stride and offset are both steps of this site. */
-TRACE_NOINLINE uint8_t *trace_encode_one_site(struct trace_coder *c, uint8_t *out, const struct trace_record **records,
+/* Encodes a loop of one site, that of c->before. It is its own previous record: one base serves. */
+TRACE_NOINLINE uint8_t *trace_encode_one_site(struct trace_coder *c, uint8_t *out,
+					      const struct trace_record **records,
 					      const struct trace_record *end)
 {
 	const struct trace_record *in = *records;

@@ -102,9 +102,9 @@ static inline int trace_is_no_delta(uint64_t delta)
 }
 
 /*
- * Computes the residual of any record and updates its slot: *n bytes of *z. Returns n, or `toggle`
- * if the other predictor is right. A slot whose stride was right the last time is not toggled:
- * it was probably the end of a matrix row, and the stride will be right again.
+ * Sets *z to the zigzag residual of any record and *n to its number of bytes, and updates the slot.
+ * Returns *n, or `toggle` if the other predictor is right. A slot whose stride was right the last
+ * time is not toggled: probably a matrix row ended, and the stride will be right again.
  */
 static inline unsigned trace_residual_any(struct trace_slot *s, uint64_t before, uint64_t addr, unsigned toggle,
 					  uint64_t *z, unsigned *n)
@@ -125,9 +125,9 @@ static inline unsigned trace_residual_any(struct trace_slot *s, uint64_t before,
 }
 
 /*
- * Fast path of trace_residual_any(): *off is the residual, not yet zigzag. Returns false and
- * changes nothing if the kind has extra records, or if the slot may be toggled or get another
- * stride. With `other`, the site was not predicted, and the residual may be 0.
+ * Fast path of trace_residual_any(): sets *off to the residual, not yet zigzag. Returns false and
+ * changes nothing if the slot may be toggled or get another stride. With `other`, the site was not
+ * predicted: the residual may be 0, and the kind may have extra records, which also returns false.
  */
 TRACE_INLINE int trace_residual(struct trace_slot *s, uint64_t before, uint64_t addr, int other, uint64_t *off)
 {
@@ -185,12 +185,12 @@ TRACE_INLINE uint8_t *trace_put_time(struct trace_coder *c, uint8_t *out, const 
 {
 	uint64_t time = r->addr, delta = time - c->time;
 	unsigned n = 1 + (delta > 0x7f);
-	uint32_t soon = n | (uint32_t)delta << 9;	/* zigzag(delta) is 2 * delta */
+	uint32_t pair = n | (uint32_t)delta << 9;	/* zigzag(delta) is 2 * delta */
 
 	if (__builtin_expect(delta - 1 >= 0x7fff || r->site != 0, 0))
 		return trace_encode_extra(c, out, r, 1);
 	c->time = time;
-	__builtin_memcpy(out, &soon, sizeof(soon));
+	__builtin_memcpy(out, &pair, sizeof(pair));
 	return out + 1 + n;
 }
 
@@ -265,7 +265,7 @@ static inline uint64_t trace_slot_hash(uint64_t site)
 
 _Static_assert(TRACE_STAMP_SLOT == 1u << (64 - 54), "trace_slot_hash");
 
-/* The one of a site's two possible slots that it has or should take. */
+/* The slot that the site has, else the one of its two possible slots that it should take. */
 static inline uint64_t trace_slot_of(const struct trace_coder *c, uint64_t site)
 {
 	uint64_t index = trace_slot_hash(site);

@@ -13,7 +13,7 @@
 
 #define TRACE_STAMP_SLOT 1024u	/* slots below it are for sites, this one is for STAMP records */
 #define TRACE_SLOTS (TRACE_STAMP_SLOT + 1)
-#define TRACE_NO_DELTA (1ull << 63)	/* matches no address: of kinds with extra records */
+#define TRACE_NO_DELTA (1ull << 63)	/* delta of kinds with extra records: never predicted */
 #define TRACE_RECORD_MAX 22u	/* most encoded bytes of one record */
 #define TRACE_SLACK 24u		/* bytes behind its output that the encoder may overwrite */
 
@@ -46,14 +46,14 @@ struct trace_slot {
 	uint64_t delta;			/* added to the base: stride or offset, or NO_DELTA */
 	struct trace_slot *next;	/* slot of the record that last followed this one */
 	uint32_t chunk;			/* the slot is empty unless this is the coder's chunk */
-	int32_t relative;		/* the base: 0 this slot's addr, -1 the previous record's */
+	int32_t relative;		/* base: 0 this slot's addr, -1 the previous record's */
 	uint64_t stride, last;		/* the step seen twice in a row; the last step */
 	uint64_t offset;		/* from the previous record, at the last misprediction */
 };
 
 _Static_assert(sizeof(struct trace_slot) == 64, "a slot is a line of the cache");
 
-#define TRACE_CYCLE_MAX 64u	/* sites of a loop that encode_loop.h recognises */
+#define TRACE_CYCLE_MAX 64u	/* most sites of a loop that encode_loop.h recognises */
 
 /* One site of a loop. */
 struct trace_cycle_entry {
@@ -77,8 +77,8 @@ struct trace_coder {
 	struct trace_slot *before;	/* slot of the previous record, stamps not counted */
 	uint64_t time;			/* last time in this chunk, at first the chunk's */
 	uint32_t chunk;			/* number of this chunk; a new one empties all slots */
-	uint32_t predicted;		/* predicted records to be written or delivered yet */
-	uint32_t pending, token;	/* decoder: a record of kind `token` follows these */
+	uint32_t predicted;		/* number of predicted records not written or decoded yet */
+	uint32_t pending, token;	/* decoder: 1 if the record of `token` follows these */
 	struct trace_cycle cycle;
 };
 

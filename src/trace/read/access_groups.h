@@ -1,7 +1,7 @@
 /*
  * Access groups: the accesses that a record of kind BUNCH stands for (abi/access_group_format.h).
  *
- * A library may be mapped where another one was. Of several groups with the same pc, a record
+ * A library may be mapped where another one was before, so groups may have the same pc. A record
  * refers to the last one announced no later than the record's time.
  */
 #ifndef TRACE_READ_ACCESS_GROUPS_H
@@ -16,14 +16,14 @@ struct access_group {
 	size_t first;		/* index of its first access in access_groups.accesses */
 	uint32_t accesses;	/* number of accesses, without those that a site list left out */
 	uint32_t count;		/* number of all accesses, which is its records' detail */
-	size_t earlier;		/* index plus 1 of the group before with the same pc; 0: none */
+	size_t earlier;		/* index plus 1 of the previous group with this pc; 0: none */
 };
 
 /* All access groups of a trace. All zero: there are none. */
 struct access_groups {
 	struct access_group *entries;
 	size_t count, capacity;
-	struct trace_record *accesses;	/* of all groups, for a first access at address 0 */
+	struct trace_record *accesses;	/* of all groups; addresses relative to the record's */
 	size_t access_count, access_capacity;
 	struct map by_site;	/* pc of a group to index plus 1 of the last one with it */
 };

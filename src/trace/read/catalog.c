@@ -226,7 +226,7 @@ bad:
 	return err_set(err, "damaged at byte %" PRIu64 ": a module's entry is too short", offset);
 }
 
-/* Looks for THREAD_START, which only STAMP and LOST may precede in a thread's first chunk. */
+/* Reads THREAD_START of a thread's first chunk, which only STAMP and LOST may precede. */
 static int read_start(struct index *idx, uint64_t offset, struct reader_thread *t, bool *found,
 		      struct err *err)
 {

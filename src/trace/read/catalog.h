@@ -30,7 +30,7 @@ struct reader_thread *catalog_thread(struct catalog *c, uint32_t id);
 /* Finds a thread, NULL if there is none with that id. */
 struct reader_thread *catalog_find(const struct catalog *c, uint32_t id);
 
-/* Both copy what they are given. */
+/* Add a key and value, or a module. The catalog keeps copies. */
 void catalog_add_meta(struct catalog *c, const char *key, const char *value);
 void catalog_add_module(struct catalog *c, const struct reader_module *m);
 

@@ -1,9 +1,9 @@
 /*
  * Function activations of one thread, in a canonical form.
  *
- * A recording with the filter and one without contain different function entries and exits; only
- * those around other events are in both. Therefore an entry is delivered just before the first
- * event inside the activation, and an activation without events is not delivered at all.
+ * How many entries and exits a trace has depends on how it was recorded (TRACE_UNFILTERED); only
+ * activations with other events inside are in every recording. Therefore an entry is delivered just
+ * before the first event inside the activation, and an activation without events is left out.
  *
  *   in the trace:  enter f, enter g, exit g, enter h, write x, exit h, exit f
  *   delivered:     enter f, enter h, write x, exit h, exit f
@@ -25,7 +25,7 @@
 struct frames {
 	struct trace_record *pending;	/* entries not delivered yet, outermost first */
 	size_t count, capacity;
-	size_t delivered;		/* number of these delivered before the current event */
+	size_t delivered;		/* number of pending entries delivered already */
 	uint32_t depth;			/* delivered activations around the next event */
 };
 
@@ -60,7 +60,7 @@ static inline bool frames_hold(struct frames *f, const struct trace_record *reco
 	return false;
 }
 
-/* Takes the next pending entry, NULL if there is none. *depth is its event's depth. */
+/* Returns the next pending entry and sets *depth to its depth; NULL if there is none. */
 static inline const struct trace_record *frames_deliver(struct frames *f, uint32_t *depth)
 {
 	const struct trace_record *r;

@@ -23,7 +23,7 @@
  */
 #define MAX_BROKEN 64u
 
-struct scan {
+struct chunk_scan {
 	struct index *idx;
 	size_t event_capacity, other_capacity;
 	uint64_t first_broken;	/* offset of the first invalid byte, or UINT64_MAX */
@@ -108,7 +108,7 @@ static uint64_t next_magic(const struct index *idx, uint64_t from)
 	return p ? (uint64_t)((const uint8_t *)p - idx->data) : idx->size;
 }
 
-static void note_broken(struct scan *s, uint64_t offset, const char *why)
+static void note_broken(struct chunk_scan *s, uint64_t offset, const char *why)
 {
 	if (s->first_broken == UINT64_MAX) {
 		s->first_broken = offset;
@@ -116,7 +116,7 @@ static void note_broken(struct scan *s, uint64_t offset, const char *why)
 	}
 }
 
-static void add_chunk(struct scan *s, uint64_t offset, const struct trace_chunk *c)
+static void add_chunk(struct chunk_scan *s, uint64_t offset, const struct trace_chunk *c)
 {
 	struct index *idx = s->idx;
 
@@ -138,7 +138,7 @@ static void add_chunk(struct scan *s, uint64_t offset, const struct trace_chunk 
 }
 
 /* Finds all valid chunks. Invalid bytes are counted and skipped. */
-static void scan_chunks(struct scan *s)
+static void scan_chunks(struct chunk_scan *s)
 {
 	struct index *idx = s->idx;
 	uint64_t at = idx->header.size, next;
@@ -287,7 +287,7 @@ static bool lost_something(const struct index *idx, unsigned options)
 }
 
 /* Decides whether invalid bytes and missing chunks come from a killed run or are damage. */
-static int check_complete(struct scan *s, unsigned options, struct err *err)
+static int check_complete(struct chunk_scan *s, unsigned options, struct err *err)
 {
 	struct index *idx = s->idx;
 	bool finished = idx->header.flags & TRACE_FINISHED;
@@ -315,7 +315,7 @@ static int check_complete(struct scan *s, unsigned options, struct err *err)
 int index_scan(struct index *idx, const uint8_t *data, uint64_t size, unsigned options,
 	       struct err *err)
 {
-	struct scan s = { .idx = idx, .first_broken = UINT64_MAX };
+	struct chunk_scan s = { .idx = idx, .first_broken = UINT64_MAX };
 	uint64_t mapped = size;
 
 	*idx = (struct index){ .data = data, .size = size };

@@ -162,7 +162,7 @@ static int fail(struct reader *r, struct err *err)
 	return err_set(err, "%s", r->why.text);
 }
 
-/* Opens chunks until the top stream has an event. NULL: *got is 0 at the end, -1 if damaged. */
+/* Opens chunks until the top stream has an event. If not, NULL; *got as reader_next(). */
 static __attribute__((noinline)) struct stream *open_next(struct reader *r, int *got, struct err *err)
 {
 	if (r->failed) {
@@ -187,8 +187,8 @@ static inline bool is_ready(const struct reader *r)
 }
 
 /*
- * Advances the top stream after an event whose next one needs stream_advance(). False: the trace
- * is damaged behind that event, which is then not delivered.
+ * Advances the top stream if stream_take() or stream_step() returned false. False: the trace is
+ * damaged behind the event just taken, which is then not delivered.
  */
 static __attribute__((noinline)) bool advance_top(struct reader *r)
 {
@@ -217,7 +217,7 @@ static inline uint64_t until_of(const struct reader *r)
 	return r->second.key + (r->heap->stream < r->second.stream && r->second.key < UINT64_MAX);
 }
 
-/* Whether the next two events are plain accesses; the batch must have one more record. */
+/* Whether `head` and the record behind it, which must exist, are plain accesses. */
 static inline bool is_plain_run(const struct stream *s)
 {
 	return stream_is_plain(s->batch) && stream_is_plain(s->head) && !s->frames.count;

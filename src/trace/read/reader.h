@@ -52,7 +52,7 @@ struct event {
 /* A thread of the trace. */
 struct reader_thread {
 	uint32_t id, parent;	/* parent 0: main, or created by code that snarl does not see */
-	uint32_t ordinal;	/* it is the n-th child of its parent */
+	uint32_t ordinal;	/* number among its parent's children, from 1 */
 	const char *name;	/* thread path "0", "0.2.1"; "~1" if created unseen */
 	uint64_t stack_low, stack_high;
 	uint64_t events;	/* number of events, valid at the end of the trace */
@@ -133,17 +133,17 @@ static inline bool reader_is_unwanted(struct reader_wanted *w, uint64_t addr, ui
 }
 
 /*
- * Reads up to `room` events, at least 1 of them unless there are none; faster than reader_next().
- * Returns their number, 0 at the end, or -1. With `wanted`, it stops before most unwanted plain
- * accesses, unless one is the first event, so that reader_pass() can skip them.
+ * Reads up to `room` events; faster than reader_next(). Returns their number, 0 at the end, or -1.
+ * With `wanted`, it returns early before most unwanted plain accesses, so that reader_pass() can
+ * skip them. An unwanted access that comes first is read as an event.
  */
 int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader_wanted *wanted,
 		struct err *err);
 
 /*
  * Skips the next events while they are unwanted plain accesses of one thread, at most `most`.
- * Returns their number; if it is not 0, *thread is the thread. Some unwanted accesses are not
- * skipped, because the reader must look further ahead for them; read these as events.
+ * Returns their number; if it is not 0, *thread is the thread. It also stops where function entries
+ * come first or records must be decoded; reader_some() then reads the access behind as an event.
  */
 uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most, uint32_t *thread);
 

@@ -26,10 +26,11 @@ struct reader {
 	size_t heap_count;
 	struct heap_entry second;	/* the smaller child of the heap's top */
 	struct stream *top;		/* stream of the heap's top; NULL at the end */
-	bool failed, no_values;		/* `why` is set; VALUE events are left out */
+	bool failed, no_values;		/* the trace is damaged, see `why`; omit VALUE events */
 	struct err why;
 
-	struct text *text;		/* NULL unless it is a text trace; the rest is for these */
+	/* Text traces only. */
+	struct text *text;		/* the parser; NULL: a binary trace */
 	const uint8_t *text_data;
 	uint64_t text_size;
 	struct map frames_of;		/* thread id to index in frames, plus 1 */

@@ -11,7 +11,7 @@
 
 #define ROOM 2048u	/* records decoded at once; the largest loop group has fewer */
 
-struct scan {
+struct access_scan {
 	struct trace_coder *coder;
 	struct trace_record records[ROOM];
 	struct trace_loop loop;
@@ -25,13 +25,14 @@ struct scan {
 	bool stopped;		/* fn returned false */
 };
 
-static inline bool report(const struct scan *s, const struct trace_record *list, size_t count)
+static inline bool report(const struct access_scan *s, const struct trace_record *list,
+			  size_t count)
 {
 	return s->fn(s->ctx, s->thread, list, count, 0);
 }
 
 /* Reports an event that is no plain access, if it is an access. False: fn wants no more. */
-static inline bool report_other(const struct scan *s, const struct trace_record *r)
+static inline bool report_other(const struct access_scan *s, const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site);
 
@@ -59,7 +60,7 @@ static inline size_t run_of(const struct trace_record *r, const struct trace_rec
 	return (size_t)(r - first);
 }
 
-static bool report_loop(struct scan *s, const struct trace_record *head)
+static bool report_loop(struct access_scan *s, const struct trace_record *head)
 {
 	struct trace_record access;
 
@@ -76,7 +77,7 @@ static bool report_loop(struct scan *s, const struct trace_record *head)
  * Reports the accesses of an access group. False: fn wants no more, or *known is false, because
  * the trace does not describe the group and is not lossy.
  */
-static bool report_group(struct scan *s, const struct trace_record *r, bool *known)
+static bool report_group(struct access_scan *s, const struct trace_record *r, bool *known)
 {
 	int count = access_groups_expand(&s->idx->access_groups, r, s->last_time, s->group);
 
@@ -85,7 +86,7 @@ static bool report_group(struct scan *s, const struct trace_record *r, bool *kno
 }
 
 /* Reports records and returns their number: all, or those before an incomplete loop group. */
-static size_t report_records(struct scan *s, size_t count)
+static size_t report_records(struct access_scan *s, size_t count)
 {
 	const struct trace_record *r = s->records, *end = r + count;
 	bool known = true;
@@ -120,7 +121,7 @@ static size_t report_records(struct scan *s, size_t count)
 	return (size_t)(r - s->records);
 }
 
-static int scan_payload(struct scan *s, const struct payload *p)
+static int scan_payload(struct access_scan *s, const struct payload *p)
 {
 	const uint8_t *in = p->data, *end = in + p->size;
 	size_t kept = 0, got, reported;
@@ -140,7 +141,8 @@ static int scan_payload(struct scan *s, const struct payload *p)
 	return kept ? -1 : 0;
 }
 
-static int scan_chunk(struct scan *s, struct index *idx, const struct index_chunk *c, struct err *err)
+static int scan_chunk(struct access_scan *s, struct index *idx, const struct index_chunk *c,
+		      struct err *err)
 {
 	struct trace_chunk chunk;
 	struct payload payload;
@@ -171,7 +173,7 @@ static int by_seq(const void *a, const void *b)
 int scan_accesses(struct index *idx, reader_access *fn, void *ctx, struct err *err)
 {
 	struct index_chunk *order = xcalloc(idx->event_count + 1, sizeof(*order));
-	struct scan *s = xcalloc(1, sizeof(*s));
+	struct access_scan *s = xcalloc(1, sizeof(*s));
 	uint64_t decompressed = idx->decompressed;
 	int got = 0;
 

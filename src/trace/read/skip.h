@@ -14,8 +14,8 @@ static inline bool stream_is_unwanted(struct reader_wanted *w, const struct trac
 }
 
 /*
- * Number of events of the batch that may be skipped here, at most `most`. The last event of a batch
- * that no record with a time ended is left to stream_step(), which sets the clock behind it.
+ * Number of events of the batch that may be skipped here, at most `most`. If no record with a time
+ * ended the batch, its last event is left to stream_step(), which then sets the clock.
  */
 static inline uint64_t stream_skippable(const struct stream *s, uint64_t most)
 {

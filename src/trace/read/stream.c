@@ -80,7 +80,7 @@ static int damaged(const struct stream *s, struct err *err)
 		       s->offset, s->thread, s->at);
 }
 
-/* The chunk's last events have no recorded time behind them: they end at the next chunk's time. */
+/* Spreads a chunk's last events, behind which it has no time, up to the next chunk's time. */
 static void spread_to_next(struct stream *s, const struct index *idx)
 {
 	if (s->next < s->end) {
@@ -141,8 +141,8 @@ static void expand(struct stream *s, const struct access_groups *groups, const s
 }
 
 /*
- * Number of records to make room for. A coder is as large as 4,400 records: where many coders are
- * in use, decoding chunks of moderate length whole frees their coders and takes less memory.
+ * Number of records to decode at once. A coder is as large as 4,400 records. If many coders were
+ * made, decoding chunks of moderate length whole gives their coders back and takes less memory.
  */
 static size_t room_of(struct stream *s, const struct index *idx)
 {
@@ -174,8 +174,8 @@ static const uint8_t *decode_more(struct stream *s, const struct index *idx, siz
 }
 
 /*
- * Appends decoded records to those pending; s->left is not 0. Many at once, because a coder is out
- * of the CPU cache by the time the merge comes back to this thread.
+ * Appends decoded records to those pending; s->left is not 0. Decodes many at once, because the
+ * coder has left the CPU cache by the time the merge comes back to this thread.
  */
 static int decode(struct stream *s, struct index *idx, struct err *err)
 {

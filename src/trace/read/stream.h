@@ -19,8 +19,9 @@
 #define STREAM_LOOKAHEAD 4096u	/* most records of a batch */
 #define STREAM_DECODE 2048u	/* records decoded at once; a shorter chunk is decoded whole */
 #define STREAM_DECODE_FIRST 256u	/* records decoded first: often few are read */
-#define STREAM_MANY_CODERS 32u	/* coders in use from which longer chunks are decoded whole */
-#define STREAM_DECODE_WHOLE 6144u	/* most records of a chunk decoded whole then */
+/* Once MANY_CODERS coders were made, chunks of at most DECODE_WHOLE records are decoded whole. */
+#define STREAM_MANY_CODERS 32u
+#define STREAM_DECODE_WHOLE 6144u
 
 enum stream_state {
 	STREAM_CLOSED,	/* `key` is the time of the next chunk, which has to be opened */
@@ -45,10 +46,10 @@ struct stream {
 	struct trace_record *records;	/* decoded records, whole events */
 	uint64_t last_time;	/* last recorded time among the decoded records */
 	size_t capacity;
-	size_t pending, decoded;	/* first record in no batch yet; number of records */
+	size_t pending, decoded;	/* index of the first in no batch yet; number of records */
 
 	const struct trace_record *batch;	/* rest of the batch, in `records` */
-	uint64_t count, taken;	/* events of the batch, without `timed`; of these, handed on */
+	uint64_t count, taken;	/* events of the batch, without `timed`; those up to `head` */
 	const struct trace_record *timed;	/* record with a time that ended the batch */
 	unsigned timed_records;	/* with its extra ones; 0: a STAMP or nothing ended the batch */
 	struct trace_record lost[2];	/* `timed` points here where chunks are missing */

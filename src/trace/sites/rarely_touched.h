@@ -1,9 +1,9 @@
 /*
  * Finds sites whose memory is shared but touched rarely, from a sample of granules.
  *
- * At such a site, waiting until memory turns out to be shared costs more than keeping its accesses.
- * The list of sites marks it, and the runtime treats memory as shared from its first touch there
- * on. A site qualifies if the granules it touches have few accesses each on average.
+ * The list marks such a site as a sharing site: memory that the site is the first to access becomes
+ * shared at once. That costs less than keeping its accesses undecided until a second thread comes.
+ * A site qualifies if the granules that it touches have few accesses each on average.
  */
 #ifndef TRACE_SITES_RARELY_TOUCHED_H
 #define TRACE_SITES_RARELY_TOUCHED_H
@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 
-#define RARELY_SAMPLE 64u		/* one granule in 64 is looked at: bounds memory */
+#define RARELY_SAMPLE 64u		/* one granule in 64 is sampled: bounds memory */
 #define RARELY_MIN_GRANULES 64u	/* sampled granules that a site has to touch */
 #define RARELY_MAX_ACCESSES 8u	/* average accesses to a granule, by all sites, at most */
 
@@ -36,9 +36,9 @@ struct rarely_touched {
 void rarely_touched_add(struct rarely_touched *c, uint64_t pc, uint64_t addr, uint64_t size);
 
 /*
- * Ends adding; then rarely_touched_has() may be asked. `dropped` is the number of accesses to
- * private memory that the trace lacks. If they outnumber the accesses in the trace, the sites may
- * often be the first to touch private memory, and no site qualifies.
+ * Ends adding; from then on rarely_touched_has() may be called. `dropped` is the number of accesses
+ * to private memory that the trace lacks. If they outnumber the accesses in the trace, no site
+ * qualifies: it may often be the first to touch private memory, which would become shared.
  */
 void rarely_touched_finish(struct rarely_touched *c, uint64_t dropped);
 bool rarely_touched_has(const struct rarely_touched *c, uint64_t pc);

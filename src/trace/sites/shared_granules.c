@@ -10,7 +10,7 @@
 #define PAGE_BITS 12		/* log2 of granules: 32 KB of the program's memory, 8 KB here */
 #define MAX_PAGES (1u << 16)	/* bounds memory: 512 MB here */
 #define SHARED UINT16_MAX	/* in place of a toucher */
-#define MAX_THREAD 0x7000u	/* greater ids count as SHARED, as in the shadow (SHADOW_MAX_ID) */
+#define MAX_THREAD 0x7000u	/* what threads with this or a greater id touch is SHARED */
 #define CUT_LINE_BITS 3		/* log2 of granules: 64 bytes */
 
 /*

@@ -73,22 +73,22 @@ static uint64_t count_of(const struct reader *r, const char *key)
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-struct span {
+struct range {
 	uint64_t low, high;
 };
 
-/* Memory that was some thread's stack, and what other threads touched of it. */
+/* Memory that was some thread's stack, and its parts that other threads touched. */
 struct stacks {
-	struct span *spans;	/* ascending, disjoint */
+	struct range *ranges;	/* ascending, disjoint */
 	size_t count;
 	struct map foreign;	/* granules of stacks that another thread touched */
 	const struct shared_granules *shared;	/* for other memory; NULL: all counts as shared */
 	bool own_seen;		/* a thread touched its own stack */
 };
 
-static int compare_spans(const void *pa, const void *pb)
+static int compare_ranges(const void *pa, const void *pb)
 {
-	const struct span *a = pa, *b = pb;
+	const struct range *a = pa, *b = pb;
 
 	return a->low < b->low ? -1 : a->low > b->low;
 }
@@ -97,18 +97,18 @@ static void find_stacks(struct stacks *k, const struct reader_info *info)
 {
 	size_t kept = 0;
 
-	k->spans = xcalloc(info->thread_count + 1, sizeof(*k->spans));
+	k->ranges = xcalloc(info->thread_count + 1, sizeof(*k->ranges));
 	for (size_t i = 0; i < info->thread_count; i++)
 		if (info->threads[i].stack_low < info->threads[i].stack_high)
-			k->spans[k->count++] = (struct span){ info->threads[i].stack_low,
-							      info->threads[i].stack_high };
-	qsort(k->spans, k->count, sizeof(*k->spans), compare_spans);
+			k->ranges[k->count++] = (struct range){ info->threads[i].stack_low,
+								info->threads[i].stack_high };
+	qsort(k->ranges, k->count, sizeof(*k->ranges), compare_ranges);
 	for (size_t i = 0; i < k->count; i++) {
-		if (kept && k->spans[i].low <= k->spans[kept - 1].high) {
-			if (k->spans[i].high > k->spans[kept - 1].high)
-				k->spans[kept - 1].high = k->spans[i].high;
+		if (kept && k->ranges[i].low <= k->ranges[kept - 1].high) {
+			if (k->ranges[i].high > k->ranges[kept - 1].high)
+				k->ranges[kept - 1].high = k->ranges[i].high;
 		} else {
-			k->spans[kept++] = k->spans[i];
+			k->ranges[kept++] = k->ranges[i];
 		}
 	}
 	k->count = kept;
@@ -123,13 +123,13 @@ static void add_foreign(struct stacks *k, const struct event *ev)
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (k->spans[mid].high <= ev->addr)
+		if (k->ranges[mid].high <= ev->addr)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	for (; low < k->count && k->spans[low].low <= last; low++) {
-		const struct span *s = &k->spans[low];
+	for (; low < k->count && k->ranges[low].low <= last; low++) {
+		const struct range *s = &k->ranges[low];
 		uint64_t from = ev->addr > s->low ? ev->addr : s->low;
 		uint64_t to = last < s->high ? last : s->high - 1;
 
@@ -169,12 +169,12 @@ static bool may_be_shared(const struct stacks *k, const struct event *ev)
 /*
  * Collects the pcs of accesses to shared memory in two passes.
  *
- * The recording filter cannot distinguish stacks in the same memory: a thread's stack may reuse
- * that of a thread that has ended, and then looks shared. The first pass collects the pcs of
- * accesses outside of their thread's own stack, and the granules of stacks that other threads
- * touch. The second pass collects accesses to the own stack that touch such granules. Accesses
- * to private memory that the filter kept are left out with `shared_granules`: their sites would
- * otherwise be switched on for all of the next run.
+ * A thread's stack may reuse the memory of an ended thread's stack. The runtime's shadow does not
+ * distinguish the two, so that the memory looks shared. The first pass collects the pcs of accesses
+ * outside of their thread's own stack, and the granules of stacks that other threads touch. The
+ * second pass collects accesses to the own stack that touch such granules. The trace also has some
+ * accesses to private memory; `shared_granules` leaves them out, because a listed site is on for
+ * all of the next run.
  */
 static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct rarely_touched *rare, bool second,
 		    struct err *err)
@@ -234,7 +234,7 @@ static int add_events(struct sites *s, struct reader *r, struct err *err)
 	map_free(&stacks.foreign);
 	map_free(&pcs);
 	rarely_touched_free(&rare);
-	free(stacks.spans);
+	free(stacks.ranges);
 	return got;
 }
 

@@ -19,7 +19,7 @@
 struct sites {
 	struct sitelist_line *lines;
 	size_t count, capacity;
-	size_t unknown;		/* number of pcs in no module with a build-id, which are left out */
+	size_t unknown;		/* number of pcs left out: in no module with a build-id */
 };
 
 /* How reliable a file is as a source of sites. */
@@ -45,7 +45,7 @@ void sites_free(struct sites *s);
 struct sites_effect {
 	bool asked;		/* a list was given */
 	char trouble[64];	/* why it was not used; empty if it was used */
-	uint64_t total, off;	/* numbers of inlined sites found, and of these switched off */
+	uint64_t total, off;	/* number of inlined sites; number of them switched off */
 	uint64_t unknown;	/* number left on because the list does not name their module */
 };
 

@@ -21,7 +21,7 @@ struct text {
 	struct catalog *catalog;
 	struct trace_header *header;
 	struct strmap threads, objects, labels;	/* name to id, address, pc */
-	uint32_t next_id;		/* thread ids below are taken */
+	uint32_t next_id;		/* all smaller thread ids are taken */
 	bool first_pass;
 	struct err *err;		/* set in the first pass only */
 };
@@ -34,7 +34,7 @@ bool text_token(const char **at, const char *end, struct token *tok);
 
 bool text_is(struct token tok, const char *word);
 
-/* Whether tok is `key=` and a value, which *value then is. */
+/* Whether tok is `key=VALUE`; sets *value to VALUE. */
 bool text_is_key(struct token tok, const char *key, struct token *value);
 
 /* Parses a decimal or 0x hexadecimal number; a minus sign negates it modulo 2^64. */

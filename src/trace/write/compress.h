@@ -11,7 +11,7 @@
 
 #define COMPRESS_LEVEL -1	/* shrinks loops as well as level 1 in less than half the time */
 #define COMPRESS_MIN 128u	/* bytes; smaller payloads are not compressed */
-#define COMPRESS_PERCENT 60u	/* most that may remain: the user waits for this */
+#define COMPRESS_PERCENT 60u	/* most that may remain: saving less is not worth the time */
 #define COMPRESS_MAX_SKIP 15u	/* most chunks not tried after one that did not shrink */
 
 struct compressor {

@@ -19,9 +19,9 @@
 /* Where a chunk comes from. Of two chunks with the same seq, the first in this order is used. */
 enum source {
 	FROM_FILE,
-	FROM_STASH,		/* or the outbox: a whole chunk */
-	FROM_RING,		/* records to be encoded, and BLOCKED */
-	FROM_BLOCKED,		/* BLOCKED alone: the ring's records are in another chunk */
+	FROM_STASH,		/* a whole chunk of the stash or the outbox */
+	FROM_RING,		/* a ring's records, to be encoded; then BLOCKED if the thread is */
+	FROM_BLOCKED,		/* only BLOCKED: another chunk has the ring's records */
 };
 
 struct piece {
@@ -38,7 +38,7 @@ struct finish {
 	struct piece *pieces;
 	size_t count, capacity;
 	struct buf counters;	/* payload of a META chunk */
-	struct trace_record *records;	/* of one ring, and BLOCKED */
+	struct trace_record *records;	/* those of one ring, then BLOCKED */
 	struct finish_stats stats;
 };
 
@@ -257,7 +257,7 @@ static void write_header(struct outfile *out, const struct finish *f, unsigned m
 	outfile_write(out, &h, sizeof(h));
 }
 
-/* Copies END chunks, or all others without events. Returns their number. */
+/* Copies the END chunks (`ends`), or else all other chunks without events. Returns their number. */
 static uint64_t copy_others(struct outfile *out, struct finish *f, bool ends)
 {
 	uint64_t count = 0;
@@ -355,7 +355,7 @@ static int write_all(int fd, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Appends to the trace what it lacks, for a disk without room for a copy. Undone if it fails. */
+/* Appends missing chunks to the trace, if the disk has no room for a copy. Undone if it fails. */
 static int append_in_place(struct finish *f, const char *path, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

@@ -22,7 +22,7 @@ struct live {
 	int fd;
 	uint64_t size;
 	struct live_header header;
-	struct live_slot *slots;	/* copy; truncated if the file is */
+	struct live_slot *slots;	/* a copy; fewer than LIVE_SLOTS if the file is truncated */
 	size_t slot_count;
 	uint64_t damaged;		/* number of places that were not valid */
 };
@@ -32,8 +32,8 @@ int live_open(struct live *l, const char *path, struct err *err);
 void live_close(struct live *l);
 
 /*
- * Finds the next valid chunk of the stash. *position is header.stash_tail at first and moves on;
- * *offset is the chunk's in the file. Returns false at the end.
+ * Finds the next valid chunk of the stash. *position is header.stash_tail at first and moves on.
+ * Sets *offset to the chunk's offset in the file. Returns false at the end.
  */
 bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chunk,
 		     uint64_t *offset);

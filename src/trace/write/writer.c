@@ -12,7 +12,7 @@
 #include "trace/write/compress.h"
 
 #define CHUNK_RECORDS 8192u	/* most records of a chunk, as the runtime's rings have */
-#define STAMP_EVERY 256u	/* records without a time before a STAMP, without total order */
+#define STAMP_EVERY 256u	/* without total order: records without a time before a STAMP */
 
 struct writer_thread {
 	uint32_t id;
@@ -147,8 +147,8 @@ static void put(struct writer_thread *t, const struct trace_record *records, uns
 }
 
 /*
- * Writes a STAMP before an event without a recorded time, if needed: in total order a reader takes
- * it to be one later than the event before it.
+ * Writes a STAMP before an event without a recorded time: in total order, unless the event is one
+ * later than the event before it, which readers assume; otherwise after STAMP_EVERY such events.
  */
 static void put_stamp(struct writer *w, struct writer_thread *t, const struct event *ev)
 {

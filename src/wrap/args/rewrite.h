@@ -52,7 +52,7 @@ struct rewrite {
 	struct args codegen;	/* arguments of clang's second step; empty: there is none */
 	bool executable_code;	/* the code goes into an executable, never into a shared library */
 	bool loops;		/* the assembler makes copies of loops without hooks */
-	bool no_inline;		/* the assembler leaves hooks as calls */
+	bool no_inline;		/* production builds: the assembler leaves hooks as calls */
 	bool print;		/* --snarl-print: show the command instead of running it */
 };
 

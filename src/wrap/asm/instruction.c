@@ -263,7 +263,7 @@ static struct asmtext_word take_part(struct asmtext_word *rest)
 	return trim(part);
 }
 
-/* Reads base or index of an address; an empty word leaves *reg alone. */
+/* Reads base or index of an address; an empty word leaves *reg unchanged. */
 static bool read_address_register(struct asmtext_word w, uint8_t *reg)
 {
 	struct insn_operand o = { 0 };

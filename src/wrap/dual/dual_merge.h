@@ -35,6 +35,7 @@
  *	+	.long f.inst-.				inst
  *	+	.long .Linst.end1-f.inst		size
  *	+	.long 1					DUAL_PAIR
+ *	+	...
  *
  * A function that refers to something without a counterpart in the plain text is left out, so it
  * exists in its plain version only. docs/production.md lists such cases. Pure: text in, text out.

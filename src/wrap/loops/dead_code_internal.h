@@ -23,7 +23,7 @@ struct dead_code_step {
 	bool after_loop;	/* removed, but executed behind the loop */
 	bool clears_upper_after;	/* removed, but the upper half is cleared behind the loop */
 	char *own;		/* from malloc: the changed text; NULL: it is the original */
-	bool pure;		/* it does nothing but write registers and flags */
+	bool pure;		/* its only effect is on registers and flags */
 	bool lanes;		/* the result's upper half depends only on upper halves */
 	bool copy;		/* copies a general register, or a lower half, to operand 1 */
 	bool zeroes;		/* a copy that clears the upper half of operand 1 */

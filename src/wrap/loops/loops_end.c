@@ -31,8 +31,8 @@
 #include "wrap/loops/loops_internal.h"
 
 /* Accesses share a look if they are at most this many bytes apart. */
-#define JOIN_NEAR LOOP_NEAR	/* strides up to LOOP_NEAR: all bytes of the loop are examined */
-#define JOIN_APART 8		/* others: the neighbouring granule at most */
+#define JOIN_NEAR LOOP_NEAR	/* for strides of 1 to LOOP_NEAR: the look covers all bytes */
+#define JOIN_APART 8		/* for other strides: at most the next granule */
 
 /*
  * Registers that the code uses. Their values are saved in slots that the descriptor does not use.
@@ -63,7 +63,7 @@ static bool is_short(const struct linear *v)
 	return true;
 }
 
-/* Whether the shadow of all memory from the first iteration to the last is examined, with gaps. */
+/* Whether the look covers all memory from the first iteration's access to the last one's. */
 static bool has_small_stride(const struct loops_access *a)
 {
 	return a->stride.terms == 0 && a->stride.constant >= 0 && a->stride.constant <= LOOP_NEAR;
@@ -76,7 +76,7 @@ static bool is_simple(const struct loops_access *a)
 	       is_short(&a->stride) && a->stride.constant == (int16_t)a->stride.constant;
 }
 
-/* In each iteration, a look covers the bytes from address - low to address + high of an access. */
+/* In each iteration, a look covers the bytes from A - low to A + high; A: the access's address. */
 struct look {
 	unsigned access;		/* index of its first access */
 	unsigned low, high;
@@ -151,16 +151,16 @@ bool loops_end_possible(const struct loops_loop *l)
 	return looks.count <= NEST_LOOKS;
 }
 
-/* Writes the operand that holds the value of a place; scratch registers have theirs in slots. */
-static void write_value(const struct loops_loop *l, int place, struct buf *out)
+/* Writes the operand that holds the value of a register or slot (loops_source()). */
+static void write_value(const struct loops_loop *l, int source, struct buf *out)
 {
 	for (unsigned i = 0; i < SCRATCH; i++)
-		if (place == scratch[i])
-			place = LOOP_FIRST_SLOT + l->slot_count + (int)i;
-	if (place < LOOP_FIRST_SLOT)
-		buf_addf(out, "%%%s", loops_registers[place]);
+		if (source == scratch[i])	/* its value was saved in a slot */
+			source = LOOP_FIRST_SLOT + l->slot_count + (int)i;
+	if (source < LOOP_FIRST_SLOT)
+		buf_addf(out, "%%%s", loops_registers[source]);
 	else
-		buf_addf(out, "%d(%%rsp)", LOOP_SLOT_AT(place - LOOP_FIRST_SLOT));
+		buf_addf(out, "%d(%%rsp)", LOOP_SLOT_AT(source - LOOP_FIRST_SLOT));
 }
 
 /* Saves or restores the scratch registers. */
@@ -183,9 +183,9 @@ static void write_iterations(const struct loops_loop *l, size_t number, struct b
 	uint64_t step = step_size(l);
 
 	buf_add_text(out, "\tmovq\t");
-	write_value(l, l->step < 0 ? loops_place(l, l->counter) : l->counter, out);
+	write_value(l, l->step < 0 ? loops_source(l, l->counter) : l->counter, out);
 	buf_add_text(out, ", %rcx\n\tsubq\t");
-	write_value(l, l->step < 0 ? l->counter : loops_place(l, l->counter), out);
+	write_value(l, l->step < 0 ? l->counter : loops_source(l, l->counter), out);
 	buf_add_text(out, ", %rcx\n");
 	if (step > 1)
 		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n",
@@ -203,7 +203,7 @@ static void write_term(const struct loops_loop *l, const struct linear_term *ter
 	const char *by = first ? to : "rdi";
 
 	buf_add_text(out, moved ? "\tmovq\t" : factor < 0 ? "\tsubq\t" : "\taddq\t");
-	write_value(l, loops_place(l, term->variable), out);
+	write_value(l, loops_source(l, term->variable), out);
 	buf_addf(out, ", %%%s\n", moved ? by : to);
 	if (first && factor < 0)
 		buf_addf(out, "\tnegq\t%%%s\n", to);

@@ -6,8 +6,8 @@
  *	give values of memory a register, and dead_code.h drops instructions that served hooks.
  *	loops_end.c writes the code that records common cases without a call.
  *
- * A slot is one of the descriptor's, below %rsp (abi/layout.h). A stack slot is 8 bytes of the
- * function's frame.
+ * A *slot* is 8 bytes below %rsp in which the loop's code passes a value to the runtime
+ * (abi/layout.h). A *stack slot* is 8 bytes of the function's frame.
  */
 #ifndef WRAP_LOOPS_LOOPS_INTERNAL_H
 #define WRAP_LOOPS_LOOPS_INTERNAL_H
@@ -34,12 +34,12 @@ struct loops_loop {
 	uint8_t counter;		/* register by which iterations are counted */
 	int64_t step;			/* what each iteration adds to the counter */
 	uint8_t slot_count;
-	uint8_t slot[LOOP_SLOTS];	/* variable whose value before the loop each slot holds */
+	uint8_t slot[LOOP_SLOTS];	/* the variable whose value before the loop is there */
 	/* The flags of the jump back come from the comparison of these two values. */
 	struct linear compared[2];
-	unsigned moving;		/* index of the value that each iteration changes */
-	int64_t bound_step;		/* what each iteration adds to it */
-	bool assumed;			/* it is only assumed that the other value is constant */
+	unsigned moving;		/* index of the compared value that iterations change */
+	int64_t bound_step;		/* what each iteration adds to that value */
+	bool assumed;			/* the other value is constant by assumption only */
 	int compared_at[2];		/* register that holds each value, or -1 */
 	const struct linear_state *state;	/* at an iteration's end */
 };
@@ -91,8 +91,11 @@ bool loops_qualify(struct loops_loop *l);
 /* Whether the code from this line on sets each flag before it uses it. */
 bool loops_flags_are_dead(const struct asmtext *t, size_t line);
 
-/* The place by which the descriptor names the variable's value before the loop, or -1. */
-int loops_place(const struct loops_loop *l, unsigned variable);
+/*
+ * Where the runtime finds the variable's value before the loop (struct loop_term): the register's
+ * number if the loop does not change it, or LOOP_FIRST_SLOT + the number of a slot; -1: nowhere.
+ */
+int loops_source(const struct loops_loop *l, unsigned variable);
 
 /* Writes what replaces the lines behind head up to jump; `number` makes its labels unique. */
 void loops_write(const struct asmtext *t, const struct loops_loop *l, bool pic, size_t number,

@@ -80,7 +80,7 @@ bool loops_flags_are_dead(const struct asmtext *t, size_t line)
 	return false;
 }
 
-int loops_place(const struct loops_loop *l, unsigned variable)
+int loops_source(const struct loops_loop *l, unsigned variable)
 {
 	int64_t step;
 
@@ -100,7 +100,7 @@ static bool need_variable(struct loops_loop *l, const struct linear_term *term)
 {
 	if (term->factor < INT8_MIN || term->factor > INT8_MAX)
 		return false;
-	if (loops_place(l, term->variable) >= 0)
+	if (loops_source(l, term->variable) >= 0)
 		return true;
 	if (l->slot_count == LOOP_SLOTS)
 		return false;
@@ -146,7 +146,7 @@ static int counter_score(const struct loops_loop *l, unsigned variable, int64_t 
 {
 	uint64_t size = step < 0 ? -(uint64_t)step : (uint64_t)step;
 
-	return 2 * ((size & (size - 1)) == 0) + (loops_place(l, variable) >= 0);
+	return 2 * ((size & (size - 1)) == 0) + (loops_source(l, variable) >= 0);
 }
 
 /* Chooses the register with the best score. */

@@ -8,11 +8,11 @@
 
 /*
  * The copy without hooks runs if the loop will make at least MIN_ACCESSES accesses: recording a
- * loop costs about as much as that many hooks. If __snarl_loop is called, each access costs about
- * MORE_ITERATIONS hooks more.
+ * loop costs about as much as that many hooks. A loop that can only be recorded by the call of
+ * __snarl_loop costs about CALL_HOOKS hooks more for each access of its body.
  */
 #define MIN_ACCESSES 16u
-#define MORE_ITERATIONS 2
+#define CALL_HOOKS 2
 
 const char *const loops_registers[INSN_REGISTERS] = {
 	"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
@@ -56,7 +56,7 @@ static void write_variable(const struct loops_loop *l, unsigned variable, struct
 /* Writes a jump to the copy with hooks for loops that will have too few iterations. */
 static void write_short_loop_check(const struct loops_loop *l, size_t number, struct buf *out)
 {
-	unsigned more = loops_end_possible(l) ? 0 : MORE_ITERATIONS;
+	unsigned more = loops_end_possible(l) ? 0 : CALL_HOOKS;
 	int64_t iterations = (MIN_ACCESSES + l->access_count - 1) / l->access_count + more,
 		step = l->bound_step, least;
 	const struct linear *moving = &l->compared[l->moving], *still = &l->compared[!l->moving];
@@ -226,7 +226,8 @@ static void write_term(const struct loops_loop *l, const struct linear *v, unsig
 		       struct buf *out)
 {
 	if (i < v->terms)
-		buf_addf(out, "%d,%d", loops_place(l, v->term[i].variable), (int)v->term[i].factor);
+		buf_addf(out, "%d,%d", loops_source(l, v->term[i].variable),
+			 (int)v->term[i].factor);
 	else
 		buf_add_text(out, "0,0");
 }
@@ -239,8 +240,8 @@ static bool same_value(const struct linear *a, const struct linear *b)
 }
 
 /*
- * Returns N if N accesses before this one comes the first with the same addresses and at least the
- * same size; 0 if there is none.
+ * Returns i - k, where k is the first access with the same addresses as access i and at least its
+ * size; 0 if there is none before i.
  */
 static unsigned equal_before(const struct loops_loop *l, unsigned i)
 {
@@ -307,7 +308,7 @@ static void write_descriptor(const struct asmtext *t, const struct loops_loop *l
 	buf_addf(out,
 		 "\n\t.p2align "
 		 "3\n.Lsnarld%zu:\n\t.long\t%u\n\t.byte\t%u,%d\n\t.value\t%u\n\t.quad\t%lld\n",
-		 number, l->access_count, l->counter, loops_place(l, l->counter) - LOOP_FIRST_SLOT,
+		 number, l->access_count, l->counter, loops_source(l, l->counter) - LOOP_FIRST_SLOT,
 		 l->silent_count, (long long)l->step);
 	for (unsigned i = 0; i < l->access_count; i++)
 		write_access(l, i, out);
