@@ -101,7 +101,7 @@ struct snarlrt_tls {
 	uint32_t own2;
 	/* The first free entry of the call stack, which grows upwards. */
 	struct snarlrt_frame *frame;
-	/* Calls below this entry have been recorded, others are pending; all ones: no call stack. */
+	/* Calls below this entry have been recorded, others are pending. ~0: no call stack. */
 	struct snarlrt_frame *told;
 	/* The end of the call stack's memory; NULL: there is no call stack. */
 	struct snarlrt_frame *frame_end;
@@ -172,7 +172,7 @@ struct loop_term {
  * the same addresses, so the runtime does not check their shadow again.
  */
 struct loop_access {
-	uint64_t site;		/* site of its records: the pc of the hook in the other copy, and `op` */
+	uint64_t site;		/* of its records: pc of the hook in the other copy, and `op` */
 	uint64_t base;
 	int64_t stride;
 	uint16_t op;		/* kind | detail << 8 */

@@ -29,7 +29,7 @@ enum watchlog_kind {
 	WATCHLOG_WWR,
 	WATCHLOG_RWW,
 	WATCHLOG_WRW,
-	/* PSet: site[] is the other thread's access before it (0: none), then the delayed access. */
+	/* PSet: site[] is the other thread's access before (0: none), then the delayed access. */
 	WATCHLOG_PSET,
 	/*
 	 * LifeTx: site[] is the access of the transaction, then the delayed access. 0: not known;

@@ -28,7 +28,7 @@ enum rules_flag {
 	 * after such a site.
 	 */
 	RULES_OPEN = 4,
-	/* PSet: the site is in the list of an open site, or missing there. guard watches it, too. */
+	/* PSet: an open site's list has this site, or lacks it. guard watches it, too. */
 	RULES_SOURCE = 8,
 	/* LifeTx: the access belongs to a learnt transaction. */
 	RULES_IN_TX = 16,

@@ -49,7 +49,7 @@ struct mode {
 	void (*entry)(uint64_t caller, uint64_t pc);
 	void (*exit)(uint64_t pc);
 
-	/* Called by interposers, through snarlrt_note(), snarlrt_wait_begin() and snarlrt_fresh(). */
+	/* Interposers call these through snarlrt_note(), snarlrt_wait_begin() and the like. */
 	void (*note)(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
 		     int result, const void *pc);
 	void (*wait_begin)(enum trace_kind kind, const void *object, const void *pc);

@@ -21,7 +21,7 @@ static uintptr_t code_at(const int32_t *distance)
 
 /*
  * The code of the append that wrap/hooks/inline_asm.c inlines in executables and in shared
- * libraries, from the load of tls.cur to its store. -1 stands for a byte that differs between sites.
+ * libraries, from the load of tls.cur to its store. -1 is for bytes that differ between sites.
  */
 static const int16_t inlined_exec[] = {
 	0x64, 0x48, 0x8b, 0x04, 0x25, -1, -1, -1, -1,	/* mov %fs:cur,%rax */

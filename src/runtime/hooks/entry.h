@@ -30,7 +30,7 @@ SNARLRT_HIDDEN void snarlrt_vector_width_find(void);
 SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);
 SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 
-/* Records a copy of 16 bytes: a read and a write. False: nothing was recorded, use the slow path. */
+/* Records a copy of 16 bytes, a read and a write. False: nothing was recorded; use slow paths. */
 SNARLRT_HIDDEN bool snarlrt_note_copy16(void *to, const void *from, const void *pc);
 
 /*

@@ -206,7 +206,7 @@ entry __tsan_unaligned_\name
  * snarlrt_note_copy16(to, from, pc): records a copy of 16 bytes, as clang copies small structures
  * by memcpy. One commit covers both records. Returns 0, and records nothing, unless source and
  * target are aligned, each is shared or the thread's own and cut, and the records fit in the page.
- * Labels: 2 records the read and the write, 3 the read only, 5 the write only; 4: the source is cut.
+ * Labels: 2 records the read and the write, 3 only the read, 5 only the write; 4: source is cut.
  */
 .macro record at, addr, op
 	movq \addr, \at(%rax)
@@ -407,9 +407,9 @@ entry __tsan_func_entry
 
 /*
  * Function exit. If the function's entry is pending, it is popped, and if it was the last pending
- * one, tls.cur is restored. If the entry is the ring's last record, the call was empty: the record is
- * removed and the call counted in tls.quiet. Otherwise the exit is recorded. C handles the end of a
- * page, calls too deep for the call stack, and functions that were entered before recording began.
+ * one, tls.cur is restored. If the entry is the ring's last record, the call was empty: the record
+ * is removed and the call counted in tls.quiet. Otherwise the exit is recorded. C handles the end
+ * of a page, calls too deep for the call stack, and functions entered before recording began.
  */
 	.p2align 6
 entry __tsan_func_exit

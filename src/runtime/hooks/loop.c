@@ -68,8 +68,8 @@ static inline bool is_mixed(unsigned found)
 }
 
 /*
- * For strides 16 and 32: returns the number of iterations, from the first one on, whose shadow words
- * have the value in `four`; it may be up to a batch too low. `mask` selects the words of an
+ * For strides 16 and 32: returns the number of iterations, from the first one on, whose shadow
+ * words have the value in `four`; it may be up to a batch too low. `mask` selects the words of an
  * iteration. 16 bytes of shadow are `block` iterations.
  */
 static uint64_t scan_iterations(uint64_t addr, uint64_t stride, uint64_t iterations, uint64_t four,
