@@ -58,10 +58,10 @@ struct sched_reached {
 struct sched_wanted {
 	struct iroot iroot;	/* the root; its sites are pcs in the target */
 	/* An idiom's events may happen in several orders; this is the number of one of them. */
-	uint64_t way;		/* below active_ways() (sched/active.h) */
+	uint64_t way;		/* taken modulo active_ways() (sched/active.h) */
 	/*
-	 * The first event of each of the two threads, if both are known. The plan's turns are then
-	 * followed for `prefix` steps.
+	 * How each of the two threads came to its first event of the root. If both threads are
+	 * known, the plan's turns are followed for `prefix` steps.
 	 */
 	struct sched_reached part[2];
 	uint64_t prefix;

@@ -48,7 +48,7 @@ static const int16_t inlined_pic[] = {
 
 /*
  * Returns the start of the inlined append of this form that contains `rip`, at most `last` bytes
- * before it; 0: there is none. Compares from the form's end, whose bytes are rarer than its begin.
+ * before it; 0: there is none. Compares bytes from the form's end backwards.
  */
 static uintptr_t inlined_start(uintptr_t rip, const int16_t *form, size_t size, size_t last)
 {

@@ -34,13 +34,13 @@ SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 SNARLRT_HIDDEN bool snarlrt_note_copy16(void *to, const void *from, const void *pc);
 
 /*
- * For the signal trampoline: both get registers of the interrupted thread, and return the rip at
- * which the thread is to continue. The one that finishes is called first: if `rip` is inside the
- * final stores of a function entry or exit, it does these stores. Then the other one: if `rip` is
+ * For the signal trampoline, with registers of the interrupted thread. Both return the rip at which
+ * the thread is to continue. Call snarlrt_thunk_finish() first: if `rip` is inside the final stores
+ * of a function entry or exit, it does these stores. Then snarlrt_thunk_restart(): if `rip` is
  * inside an append that has not stored tls.cur yet, it returns the start of the append.
  */
-SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
 SNARLRT_HIDDEN uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx);
+SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
 
 #define DECLARE_ACCESSES(n)                                  \
 	void __tsan_read_write##n(void *p);                  \

@@ -10,8 +10,8 @@
  * Accesses to memory that is the thread's own and cut are not recorded, as with hooks. All others
  * become one group of records (abi/loop_group.h). Some of them may be undecided; when the window is
  * full, record/undecided_chunks.c decides which of their iterations are kept. Where an access goes
- * from cut to shared memory, or back, the loop becomes several groups, or access by access records
- * in program order if only a few iterations are left (loop_slow.c).
+ * from cut to shared memory, or back, the loop becomes several groups; a few iterations around that
+ * point may be recorded access by access, in program order (loop_slow.c).
  *
  * The accesses of a loop in which the program crashes are not recorded.
  *

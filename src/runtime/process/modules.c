@@ -263,7 +263,7 @@ void snarlrt_modules_scan(void)
 	if (!nothing_new) {
 		drop_unmapped();
 		if (found.any_new && adds)
-			snarlrt_stamp();
+			snarlrt_stamp();	/* accesses by the new modules' code come later */
 		found.any_new = false;
 		adds = found.adds;
 		subs = found.subs;

@@ -61,7 +61,7 @@ SNARLRT_HIDDEN unsigned dual_switch(const void *address, bool on);
 /* Takes the lock before a fork (`begin`); releases it after, in parent and child. */
 SNARLRT_HIDDEN void dual_fork(bool begin);
 
-/* For programs that switch functions themselves, and for tests. */
+/* The next three are for programs that switch functions themselves, and for tests. */
 /* dual_switch() */
 SNARLRT_EXPORT unsigned __snarl_dual_switch(const void *function, int on);
 /* Switches all functions on (1) or off (0). */
