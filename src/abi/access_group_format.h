@@ -5,8 +5,8 @@
  *
  *   { address of the first access, BUNCH with the number of accesses as detail, pc of the group }
  *
- * To the codec it is a plain record. The accesses of each group are described in chunks of type
- * TRACE_CHUNK_BUNCHES, which the program writes when the code is loaded.
+ * To the codec this is a plain record. Chunks of type TRACE_CHUNK_BUNCHES describe the accesses of
+ * each group; the program writes them when the code is loaded.
  */
 #ifndef ABI_ACCESS_GROUP_FORMAT_H
 #define ABI_ACCESS_GROUP_FORMAT_H
@@ -16,7 +16,7 @@
 #include "abi/trace_format.h"
 
 #define TRACE_BUNCH_LEAST 2u	/* fewest accesses of a group */
-#define TRACE_BUNCH_MOST 15u
+#define TRACE_BUNCH_MOST 15u	/* most accesses of a group */
 
 struct trace_bunch_access {
 	int32_t site;		/* pc minus the group's pc */
@@ -24,7 +24,7 @@ struct trace_bunch_access {
 	uint16_t op;		/* kind | detail << 8; 0: a list of sites switched the access off */
 };
 
-/* An access group. Those of a chunk follow each other directly, without alignment. */
+/* An access group. The groups of a chunk follow each other directly, without alignment. */
 struct trace_bunch {
 	/* pc of the group: of its first access, or of code that emits all of them. */
 	uint64_t site;
@@ -40,14 +40,15 @@ static inline size_t trace_bunch_size(unsigned count)
 	return sizeof(struct trace_bunch) + count * sizeof(struct trace_bunch_access);
 }
 
+/* The number of accesses, from the site of a record BUNCH. */
 static inline unsigned trace_bunch_count(uint64_t site)
 {
 	return (unsigned)(site >> 56);
 }
 
 /*
- * Writes the accesses of a group whose first one is at `addr` to `to`, which has room for
- * TRACE_BUNCH_MOST. Returns how many.
+ * Writes the accesses of a group whose first one is to address `addr` to `to`, which has room for
+ * TRACE_BUNCH_MOST. Returns their number.
  */
 static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t addr,
 					  struct trace_record *to)

@@ -1,13 +1,14 @@
 /*
  * The control block: memory that the tool shares with a controlled process. It holds the request
- * for the next run and what became of the last one. The messages of the fork server are at the end.
+ * for the next run and the report of the last one. The messages of the fork server are at the end.
  *
- * The block outlives the process that ran. The tool writes `request`, `flags` and the plan before a
- * run. The runtime writes `report` and the other areas, and they are whole however the run ends.
+ * The block outlives the process that ran. Before a run, the tool writes `request`, `flags` and the
+ * plan. During the run, the runtime writes `report` and the other areas; they stay readable however
+ * the process ends.
  *
  * Example: the program starts one thread, and `snarl hunt` makes run 12 of a search. Main is thread
  * 0, the new thread is 1.
- *   who           what
+ *   writer        action
  *   tool          request: strategy "random", seed 7, run 12, begin_search 0, max_steps 100000,
  *                 plan_size 0, shared_count 5 (five addresses in the area `shared`);
  *                 sends { CTL_RUN }
@@ -19,15 +20,16 @@
  *                 (thread 0, 20 steps); report.turns 1, switches 1, thread 1
  *                 a granule becomes shared: with CTL_LEARN, its address is entry 5 of `shared`,
  *                 and report.shared_new is 1
- *                 main calls exit(1) at step 43: appends its last turn; report.steps 43,
- *                 events[0] 27, events[1] 16, described 2 (at[0], at[1]), status 1,
- *                 outcome CTL_EXITED
+ *                 thread 1 takes 16 steps, then main goes on: appends the second turn
+ *                 main calls exit(1) at step 43: appends the third turn; report.turns 3,
+ *                 switches 2, thread 0, steps 43, events[0] 27, events[1] 16,
+ *                 described 2 (at[0], at[1]), status 1, outcome CTL_EXITED
  *   fork server   wait4 returns 0x100; sends { CTL_ENDED, 4711, 0x100 }
  *   tool          reads report and turns; the strategy's state stays in the block for run 13
  *
  * If SIGKILL ends the process at step 30, outcome stays CTL_RUNNING, described stays 0, and the
- * message is { CTL_ENDED, 4711, 9 }. `turns` then holds all turns but the one that was under way,
- * which was that of report.thread.
+ * message is { CTL_ENDED, 4711, 9 }. `turns` then lacks the turn that was under way, which belongs
+ * to report.thread.
  */
 #ifndef ABI_CONTROL_BLOCK_H
 #define ABI_CONTROL_BLOCK_H
@@ -39,18 +41,18 @@
 #define CTL_MAGIC 0x4c5443414e53ull
 /* Contains the size: both sides must come from one build. */
 #define CTL_VERSION (1u << 24 | (uint32_t)sizeof(struct ctl_block))
-#define CTL_TEXT 512u
+#define CTL_TEXT 512u		/* bytes of report.text */
 #define CTL_STACK 64u		/* frames of a call stack in a report, innermost first */
-#define CTL_REPORT_THREADS 64u
+#define CTL_REPORT_THREADS 64u	/* threads that a report describes at most */
 #define CTL_MODULES 32u		/* libraries that a run may report; later ones are left out */
 #define CTL_THREADS 1024u	/* SCHED_MAX_THREADS */
 #define CTL_BLOCK_AT 0x5fe000000000ull	/* address at which the runtime maps the block */
-#define CTL_DEPENDS_BYTES 8192u
-#define CTL_CHECKS_MAX (1u << 20)	/* bytes of the area `checks`, one per visible event */
+#define CTL_DEPENDS_BYTES 8192u	/* size of the area `depends` */
+#define CTL_CHECKS_MAX (1u << 20)	/* size of the area `checks`: one byte per visible event */
 #define CTL_STATUS 97		/* exit status of a process whose run the runtime ended */
 
 enum ctl_outcome {
-	CTL_RUNNING,		/* no end was reported: the process was killed or crashed */
+	CTL_RUNNING,		/* the run goes on; after it: the process was killed or crashed */
 	CTL_EXITED,		/* exit, _exit or return from main, with `status` */
 	CTL_FAILED,		/* the runtime ended the run, for the reason in `failure` */
 	/* The run could not follow the exact schedule: `text` says why, `turn` where. */
@@ -64,17 +66,17 @@ enum ctl_failure {
 	CTL_FAIL_NONE,
 	CTL_FAIL_DEADLOCK,	/* no thread can ever run again */
 	CTL_FAIL_HANG,		/* threads run, but none makes progress */
-	CTL_FAIL_UAF,
+	CTL_FAIL_UAF,		/* use after free */
 	CTL_FAIL_DOUBLE_FREE,
 	CTL_FAIL_BAD_FREE,	/* free() of an address that no allocation returned */
-	CTL_FAIL_MISUSE,
+	CTL_FAIL_MISUSE,	/* a lock, condition or thread used against its rules */
 };
 
 /* request.flags */
 #define CTL_HASH 1u		/* compute report.hash, `checks` and the check word of each turn */
 #define CTL_SPURIOUS 2u		/* spurious wake-ups are possible */
 #define CTL_TIMEOUTS 4u		/* the strategy may let time-outs expire early */
-#define CTL_IGNORE_MISUSE 8u
+#define CTL_IGNORE_MISUSE 8u	/* misuse does not end the run */
 #define CTL_REAL_TIME 16u	/* clocks show real time instead of virtual time */
 #define CTL_SNAPSHOT 64u	/* after `stop_at` steps the run becomes a fork server */
 #define CTL_LEARN 128u		/* append granules that become shared to the area `shared` */
@@ -93,37 +95,41 @@ struct ctl_request {
 	uint32_t begin_search;
 	uint64_t run;		/* number of this run in the search */
 	uint64_t max_steps;	/* 0: no limit */
-	uint64_t stop_at;	/* with CTL_SNAPSHOT: steps */
+	uint64_t stop_at;	/* with CTL_SNAPSHOT: step at which the run becomes a fork server */
 	uint64_t plan_size;	/* bytes of the area `plan` in use; 0: there is no plan */
 	uint64_t shared_count;	/* entries of the area `shared` from earlier runs */
-	/* What earlier runs took, for struct sched_run; all 0 if this is the first run. */
-	uint64_t length;
-	uint32_t threads;
-	uint32_t parent[CTL_THREADS];
-	uint64_t events[CTL_THREADS];
+	/* Facts about earlier runs, for struct sched_run (sched/strategy.h); 0 if there is none. */
+	uint64_t length;	/* steps of the longest run */
+	uint32_t threads;	/* entries of the arrays */
+	uint32_t parent[CTL_THREADS];	/* number of the thread's parent */
+	uint64_t events[CTL_THREADS];	/* visible events of the thread */
+};
+
+enum ctl_report_state {
+	CTL_REPORT_RUNNABLE,
+	CTL_REPORT_BLOCKED,	/* until another thread wakes it */
+	CTL_REPORT_ENDED,
+	CTL_REPORT_EXTERNAL,	/* in an external wait: the kernel ends it */
+	CTL_REPORT_TIMED,	/* blocked with a time limit */
 };
 
 /* A thread at the end of the run. A call's pc is the address after the call. */
 struct ctl_report_thread {
-	uint32_t number, parent, ordinal;
-	/*
-	 * 0 runnable, 1 blocked, 2 ended, 3 waiting for the outside world, 4 blocked with a time
-	 * limit
-	 */
-	uint32_t state;
-	uint32_t op;		/* enum sched_op of the operation it was about to do */
-	uint32_t kind;		/* unused: 0 */
-	uint64_t object, site;
+	uint32_t number, parent, ordinal;	/* ordinal-th child of thread `parent`, from 1 */
+	uint32_t state;		/* enum ctl_report_state */
+	uint32_t op;		/* enum sched_op of the operation that it was about to do */
+	uint32_t reserved;	/* 0 */
+	uint64_t object, site;	/* address and pc of that operation */
 	/* Number of the thread that holds the lock `object`, or UINT32_MAX. */
 	uint32_t owner;
-	uint32_t held_count;
+	uint32_t held_count;	/* entries of `held` */
 	struct {
-		uint64_t object, pc;
+		uint64_t object, pc;	/* the lock, and where the thread took it */
 	} held[16];
 	/* pc of the hook at the entry of the innermost instrumented function; 0: not known. */
 	uint64_t inner;
 	uint32_t stack_count;
-	uint64_t stack[CTL_STACK];
+	uint64_t stack[CTL_STACK];	/* return addresses, innermost first */
 };
 
 /* A library that the run opened with dlopen. */
@@ -133,8 +139,8 @@ struct ctl_module {
 };
 
 /*
- * How a run ended. The process may die at any instruction, so the tool calls the strategy's end(),
- * and not the runtime. If `outcome` is still CTL_RUNNING, the area `turns` lacks the turn that was
+ * How a run ended. The process may die at any instruction, so the tool, not the runtime, calls the
+ * strategy's end(). If `outcome` is still CTL_RUNNING, the area `turns` lacks the turn that was
  * under way, which belongs to `thread`.
  */
 struct ctl_report {
@@ -153,21 +159,18 @@ struct ctl_report {
 	uint32_t signal;	/* number of the signal that is about to kill the process, or 0 */
 	/*
 	 * For a signal: addresses on the stack that look like return addresses in the program,
-	 * innermost first, with 0 behind the last. Some may be left over from earlier calls. If
-	 * `pc` is in a library, the call that led there is the last one that lies in the function
-	 * of at[].inner of `thread`.
+	 * innermost first, with 0 behind the last. Some may be left over from earlier calls. To
+	 * find the program's call into a library that crashed, the tool takes the last of them
+	 * that lies in the innermost instrumented function of `thread` (at[].inner).
 	 */
 	uint64_t calls[32];
-	char text[CTL_TEXT];	/* why, for people; may be empty */
+	char text[CTL_TEXT];	/* the reason, in words; may be empty */
 	uint64_t steps, switches;	/* steps taken; switches to another thread */
 	uint64_t hash;		/* with CTL_HASH: of all events of the run */
 	uint64_t turn;		/* diverged: index of the turn in the plan */
-	/*
-	 * Diverged: number, from 1, of the first event that differs: `kind` at `pc` on `object`. 0:
-	 * not known.
-	 */
+	/* Diverged: number, from 1, of the first event that differs; 0: not known. */
 	uint64_t event;
-	uint32_t kind;		/* diverged: enum trace_kind of that event */
+	uint32_t kind;		/* diverged: enum trace_kind of that event; see pc and object */
 	uint64_t now;		/* virtual time that has passed, in ns */
 	uint32_t threads;	/* number of threads that were ever started */
 	uint32_t modules;	/* entries of `module` */
@@ -177,7 +180,7 @@ struct ctl_report {
 	/* Granules that became shared in this run; they follow the first shared_count entries. */
 	uint64_t shared_new;
 	uint64_t events[CTL_THREADS];	/* number of visible events of each thread */
-	/* Each thread's parent, and its number among that one's children (from 1). */
+	/* Each thread's parent, and its ordinal among the parent's children, from 1. */
 	uint32_t parent[CTL_THREADS], ordinal[CTL_THREADS];
 	uint32_t described;	/* entries of `at` */
 	struct ctl_report_thread at[CTL_REPORT_THREADS];
@@ -194,9 +197,9 @@ struct ctl_block {
 	uint64_t turns, turns_size;
 	/* struct sched_plan: the schedule or goals that the run is to follow. */
 	uint64_t plan, plan_size;
-	uint64_t shared, shared_size;	/* uint64_t[]: addresses of shared granules */
+	uint64_t shared, shared_size;	/* uint64_t[]: addresses of granules known to be shared */
 	uint64_t state, state_size;	/* memory of the strategy, kept from run to run */
-	/* With CTL_HASH: one byte of hash for each of the first events. */
+	/* With CTL_HASH: a hash of one byte for each of the first CTL_CHECKS_MAX visible events. */
 	uint64_t checks, checks_size;
 	/* With CTL_PROFILE: struct iroot_profile, which the tool clears before each run. */
 	uint64_t profile, profile_size;

@@ -4,8 +4,8 @@
  * runs have exposed.
  *
  * A dependency A -> B: A and B are of different threads and access the same memory, at least one
- * writes, and no thread accessed that memory in between. Of a lock: B acquires it after A released
- * it. Compound idioms join two dependencies by what each thread did in between:
+ * writes, and no thread accessed that memory in between. On a lock: A releases it, and B is the
+ * next to acquire it. Compound idioms (2 to 6) join two dependencies between the same two threads:
  *
  *   1  A -> B
  *   2  A -> B -> C             A, C in one thread; one variable
@@ -40,34 +40,40 @@ struct iroot_event {
 	uint64_t access;	/* enum iroot_access */
 };
 
-/* A root. Unused events are all zero bytes, so equal roots have equal bytes. */
+/* An iRoot. Unused events are all zero bytes, so equal iRoots have equal bytes. */
 struct iroot {
 	uint64_t idiom;		/* 1 to IROOT_IDIOMS */
 	struct iroot_event event[IROOT_EVENTS];	/* A, B, C, D */
 };
 
 /*
- * Spin flags: synchronisation that the program makes itself. A thread reads at one site in a loop
- * until another thread has written. That orders write and read as strongly as a semaphore does,
- * even in runs in which the thread need not wait. A word that the waiting threads write, too, is no
- * flag but a kind of lock, and orders nothing.
+ * Spin flags: synchronisation that the program implements itself. A thread reads at one site in a
+ * loop until another thread has written. This orders write and read as strongly as a semaphore,
+ * even in runs in which the reader does not have to wait. A word that waiting threads write, too,
+ * is a lock instead of a flag: it orders nothing.
  */
 #define IROOT_FLAGS 64u
 
 struct iroot_flag {
-	/* Sites. write 0: no flag: several sites write, threads do not wait, or it is a lock. */
+	/*
+	 * Sites. `write` 0: the word that `read` reads is no flag, because several sites write it,
+	 * no thread waits for it, or it is a lock.
+	 */
 	uint64_t read, write;
 };
 
-/* What an idiom demands. All numbers are indices of `event`. */
+/* What an idiom requires of the events of an iRoot. */
 struct iroot_shape {
 	uint8_t events;		/* 2 to 4 */
-	uint8_t thread[IROOT_EVENTS];	/* 0 or 1 */
-	uint8_t variable[IROOT_EVENTS];	/* 0 or 1 */
-	/* 1 or 2, each from event [0] to [1]; of idioms 5 and 6 in any order. */
+	uint8_t thread[IROOT_EVENTS];	/* of each event: 0 or 1 */
+	uint8_t variable[IROOT_EVENTS];	/* of each event: 0 or 1 */
+	/*
+	 * 1 or 2 dependencies, each from event number [0] to [1]. In idioms 5 and 6 either one may
+	 * come about first.
+	 */
 	uint8_t dependencies;
 	uint8_t dependency[2][2];
-	/* Pairs of events of one thread, [0] before [1], within the window. */
+	/* Pairs of events of one thread: number [0] comes before [1], within the window. */
 	uint8_t pairs;
 	uint8_t pair[2][2];
 };

@@ -1,10 +1,10 @@
 /*
  * Layouts that compiled code, the runtime's assembly and its C code share: the shadow, a thread's
  * hot state, and the descriptors of loops and nests. Assembly gets these numbers from
- * layout_asm.h, which the build makes of runtime/hooks/layout_asm.c.
+ * layout_asm.h, which the build generates from runtime/hooks/layout_asm.c.
  *
  * Shadow: each granule, which is 8 aligned bytes of memory, has one 16-bit shadow word. The word of
- * the granule at address A lies at SHADOW_BASE + A / 8 * 2. It says who accessed the granule:
+ * the granule at address A lies at SHADOW_BASE + A / 8 * 2. It says which threads accessed it:
  *   0              no thread
  *   id * 2         thread `id` only; its accesses are recorded for now ("undecided")
  *   id * 2 + 1     thread `id` only, and its recorded accesses were dropped ("cut"): new accesses
@@ -39,8 +39,8 @@
 #define SHADOW_SHARED 0xffffu	/* all bits: compiled code compares with -1 of any width */
 #define SHADOW_TIMED 0xfffeu	/* replaces SHADOW_SHARED with times=all; no fast path knows it */
 #define SHADOW_MAX_ID 0x7ffeu	/* memory that a thread with a greater id accesses is shared */
-#define SHADOW_FOUR 0x0001000100010001ull	/* times a shadow word: four words of that value */
-#define SHADOW_TWO 0x00010001u			/* times a shadow word: two words of that value */
+#define SHADOW_FOUR 0x0001000100010001ull	/* factor: value * SHADOW_FOUR is four such words */
+#define SHADOW_TWO 0x00010001u			/* factor: value * SHADOW_TWO is two such words */
 
 /* The shadow word of the granule that holds the byte at `addr`. */
 static inline uint16_t *shadow_of(uint64_t addr)
@@ -55,20 +55,23 @@ static inline uint64_t shadow_memory(const uint16_t *word)
 }
 
 /*
- * A ring gets a time stamp at least every STAMP_BYTES. An append first tests snarlrt_tls.cur. If it
- * is a multiple of STAMP_BYTES, or NULL, the runtime's C code appends, and adds the stamp if one is
- * due.
+ * A ring gets a time stamp at least every STAMP_BYTES; such a part of a ring is called a page. An
+ * append first tests snarlrt_tls.cur. If it is a multiple of STAMP_BYTES, or NULL, the runtime's C
+ * code appends, and adds the stamp if one is due.
  */
 #define STAMP_BYTES 4096u
 
-/* Kind and detail are the upper 16 bits of trace_record.site: code writes them with one store. */
+/*
+ * Kind and detail (the "op" of a record) are the upper 16 bits of trace_record.site. They begin at
+ * byte RECORD_OP of a record, so code can write them with one store.
+ */
 #define RECORD_OP_SHIFT __builtin_ctzll(TRACE_SITE(1, 0, 0))
 #define RECORD_OP (offsetof(struct trace_record, site) + RECORD_OP_SHIFT / 8)
 
-/* A record of a loop's access has the stride above this many bits of the address. */
+/* Bits of an address. In a record of a loop group, the stride lies above them. */
 #define RECORD_ADDR_BITS __builtin_popcountll(TRACE_ADDR_MASK)
 
-/* In %eax above kind and detail when __snarl_access is called: the access is in two granules. */
+/* __snarl_access gets kind and detail in %eax; this bit above them: the access spans 2 granules. */
 #define ACCESS_SPLIT 0x10000u
 
 /* One call in a thread's call stack. */
@@ -90,15 +93,15 @@ struct snarlrt_tls {
 	 * runtime's C code: the thread has no ring, or calls must be recorded first (see `saved`).
 	 */
 	struct trace_record *cur;
-	/* Shadow word of this thread's memory once cut: id * 2 + 1. 0: it owns no memory. */
+	/* Shadow word of memory that this thread owns, cut: id * 2 + 1. 0: it owns none. */
 	uint16_t own;
-	/* Shadow word of this thread's memory before that: id * 2. 0: it owns no memory. */
+	/* Shadow word of memory that this thread owns, not cut: id * 2. 0: it owns none. */
 	uint16_t own_uncut;
 	/* `own` in both halves: compared with the two shadow words of a 16-byte access. */
 	uint32_t own2;
 	/* The first free entry of the call stack, which grows upwards. */
 	struct snarlrt_frame *frame;
-	/* Calls below this entry have been recorded; all ones: there is no call stack. */
+	/* Calls below this entry have been recorded, others are pending. ~0: no call stack. */
 	struct snarlrt_frame *told;
 	/* The end of the call stack's memory; NULL: there is no call stack. */
 	struct snarlrt_frame *frame_end;
@@ -124,14 +127,15 @@ struct snarlrt_tls {
 	/* The start of the call stack's memory, or NULL. */
 	struct snarlrt_frame *frame_first;
 	/*
-	 * A call whose entry is below this one is recorded when it begins; NULL: no call is. A call
-	 * above it is recorded together with its first event.
+	 * Eager entries: a call whose place on the call stack is below this one is recorded when it
+	 * begins. All other calls are lazy: recorded together with their first event. NULL: all
+	 * calls are lazy.
 	 */
 	struct snarlrt_frame *tell_end;
 	/*
-	 * One counter per function, at the low 16 bits of its pc: how often the record of its entry
-	 * was removed because no event followed in the call. From 8 on, the entry is recorded with
-	 * its first event.
+	 * Counts empty calls, by the low 16 bits of the function's pc: calls whose entry was
+	 * recorded, and removed again because no event followed. From 8 on, calls of the function
+	 * are lazy.
 	 */
 	uint8_t *quiet;
 };
@@ -139,9 +143,10 @@ struct snarlrt_tls {
 #define SNARLRT_QUIET 65536u
 
 /*
- * Loops. Compiled code has a copy of the loop without hooks, and records its accesses behind it.
- * __snarl_loop is called there, and `nopl descriptor(%rip)` follows the call. The descriptor is a
- * struct loop, its accesses in program order, and the list that loop_silent() returns.
+ * Loops. Compiled code has a second copy of the loop, without hooks. Behind that copy it calls
+ * __snarl_loop, which records the loop's accesses. `nopl descriptor(%rip)` follows the call. The
+ * descriptor is a struct loop, its accesses in program order, and the list that loop_silent()
+ * returns. runtime/hooks/loop.h has an example.
  *
  * An access's address is computed from values that registers have after the loop, and from values
  * that they had before it. The code saves the latter in slots below its stack pointer, where signal
@@ -150,7 +155,7 @@ struct snarlrt_tls {
  */
 #define LOOP_SLOTS 14
 #define LOOP_FIRST_SLOT 16
-#define LOOP_SLOTS_BELOW 16	/* bytes from the top of slot 0's place to the stack pointer */
+#define LOOP_SLOTS_BELOW 16	/* slot 0 begins this many bytes below the stack pointer */
 #define LOOP_SLOT_AT(s) (-LOOP_SLOTS_BELOW - 8 * (int)(s))	/* slot s, from the stack pointer */
 /* Bytes below the stack pointer that signal handlers do not write. */
 #define LOOP_RED_ZONE 128
@@ -163,11 +168,11 @@ struct loop_term {
 
 /*
  * The address in iteration t, from 0, is base + term[0] + term[1] + t * (stride + stride_term). If
- * stride_term has no factor, its place is N != 0 where the access N before this one has the same
- * addresses: the runtime then need not look at the shadow again.
+ * stride_term.factor is 0, stride_term.place is 0 or a distance N: the access N before this one has
+ * the same addresses, so the runtime does not check their shadow again.
  */
 struct loop_access {
-	uint64_t site;		/* of its records: the pc that the hook would have, below `op` */
+	uint64_t site;		/* of its records: pc of the hook in the other copy, and `op` */
 	uint64_t base;
 	int64_t stride;
 	uint16_t op;		/* kind | detail << 8 */
@@ -195,26 +200,26 @@ static inline const uint64_t *loop_silent(const struct loop *l)
 
 /*
  * Values of __snarl_loops. 0: loops run with hooks. LOOPS_ASK: the copy without hooks may run, but
- * only __snarl_loop may record it. LOOPS_PLAIN: the code behind the loop may record it, too.
+ * code behind it must call __snarl_loop. LOOPS_PLAIN: that code may also record the loop itself.
  */
 #define LOOPS_PLAIN 1
 #define LOOPS_ASK 2
 
 /*
- * Nests. Short loops have code behind them that looks at the shadow and appends the records itself
- * (wrap/loops/loops_end.c). One look at the shadow covers accesses of the loop that lie near each
- * other. Each look has one bit in the value `found`, which is 1 for shared memory and 0 for memory
- * that is cut. The last look has bit 0.
+ * Nests. Short loops have code behind them that checks the shadow and appends the records itself
+ * (wrap/loops/loops_end.c). A "look" is a range of memory whose shadow is checked at once; accesses
+ * near each other share one. Each look has one bit in the value `found`: 1 if all of its memory is
+ * shared, 0 if all of it is the thread's own and cut. The last look has bit 0.
  */
-#define NEST_ACCESSES 12u	/* of a loop at most: with more, the code is too long */
-#define NEST_LOOKS 8u		/* of a loop at most: `found` is tested as a byte */
-#define NEST_BEFORE 2u		/* accesses before the loop in each round, at most */
-#define NEST_NONE ((struct trace_record *)1)	/* no ring ends there */
+#define NEST_ACCESSES 12u	/* most accesses of such a loop: with more, the code is too long */
+#define NEST_LOOKS 8u		/* most looks of such a loop: `found` is tested as a byte */
+#define NEST_BEFORE 2u		/* most accesses before the loop in each round */
+#define NEST_NONE ((struct trace_record *)1)	/* not NULL, and equals no tls.cur */
 
-/* Up to this stride, the bytes between iterations are looked at, too: they seldom differ. */
+/* Bytes. Up to this stride, memory between iterations is checked, too: it seldom differs. */
 #define LOOP_NEAR 32
 
-/* Of other strides: bytes that a look has in each iteration, at most. They are in four granules. */
+/* Most bytes of a look in each iteration with a larger stride: they lie in up to four granules. */
 #define LOOP_APART_BYTES 24u
 
 /* The address that the next round should have. */
@@ -226,18 +231,18 @@ struct nest_expected {
 /*
  * The thread-local variable __snarl_nest: the group of records that was appended last, and the nest
  * that it may be part of (runtime/hooks/loop_nest.h). Compiled code accesses the members up to
- * `first` by their offsets. While it changes, signals are put off.
+ * `first` by their offsets. While it changes, signals are deferred.
  */
 struct snarlrt_nest {
 	/* The code that appended the last group; 0: no round can follow. */
 	uint64_t from;
 	/* What that code found in the shadow, and its number of iterations less one. */
 	uint32_t found, turns;
-	/* By the bits of `found`: the first access of each look in the next round. */
+	/* Indexed by bit of `found`: the first access of the look in the next round. */
 	struct nest_expected look[NEST_LOOKS];
-	/* By the bits of `found`: the record of that access in the group being appended. */
+	/* Indexed by bit of `found`: the record of that access in the group being appended. */
 	struct trace_record *first[NEST_LOOKS];
-	/* The value of tls.cur at which another round may follow; NEST_NONE: there is no nest. */
+	/* Another round may follow if tls.cur has this value; NEST_NONE: there is no nest. */
 	struct trace_record *next;
 	/* The end of the last group, or of the nest. */
 	struct trace_record *end;
@@ -245,19 +250,20 @@ struct snarlrt_nest {
 	uint64_t gap;
 	/* The nest's first record, which counts the rounds. */
 	struct trace_record *head;
-	/* Events of a round, and rounds that the nest has room for. */
+	/* Events of a round, and rounds that may still be added to the nest. */
 	uint32_t events, left;
-	/* tls.undecided when the nest began: if it is the same, accesses since then were shared. */
+	/* tls.undecided when the nest began; while it is equal, all accesses since were shared. */
 	uint32_t undecided;
 	/* Accesses before the loop in each round. */
 	uint32_t before;
+	/* Addresses that these accesses should have in the next round, and their sites. */
 	struct nest_expected expected_before[NEST_BEFORE];
 	uint64_t site_before[NEST_BEFORE];
 };
 
 /*
- * Programs and libraries that were compiled earlier contain these numbers. A change of one breaks
- * them: compiled code would read wrong memory in the new runtime.
+ * Programs and libraries that were compiled earlier contain these numbers. Changing one breaks
+ * them: their code would access wrong memory in the new runtime.
  */
 _Static_assert(SHADOW_BASE == 0x7fff8000 && SHADOW_GRANULE_SHIFT == 3 && SHADOW_SHARED == 0xffff &&
 	       STAMP_BYTES == 4096 && RECORD_OP == 14 && ACCESS_SPLIT == 0x10000, "inlined hooks");

@@ -16,18 +16,17 @@
 
 #define LIVE_MAGIC 0x4556494c4c524e53ull	/* "SNRLLIVE" */
 #define LIVE_VERSION 3u
-/* Threads alive at once; more are not recorded, but counted in lost_threads. */
+/* Most threads alive at once; others are not recorded, but counted in lost_threads. */
 #define LIVE_SLOTS 2048u
-#define LIVE_RING_BYTES (128u << 10)
+#define LIVE_RING_BYTES (128u << 10)	/* of each slot */
 /* Size of the outbox, which is written to the file when it is full. */
 #define LIVE_OUT_BYTES (256u << 10)
 #define LIVE_RING_RECORDS (LIVE_RING_BYTES / 16)
 
 /*
- * State of the thread that has this slot. Records of its ring are valid up to the first one whose
- * site is 0. They are chunk number `seq` of `thread`, begun at `time`. If a whole chunk with that
- * number is in the trace, the stash or the outbox, the ring is a copy of it, and readers skip the
- * ring.
+ * State of the thread that has this slot. The records of its ring are valid up to the first one
+ * whose site is 0. They will become chunk number `seq` of `thread`, begun at `time`. If the trace,
+ * the stash or the outbox already has a whole chunk with that number, readers skip the ring.
  */
 struct live_slot {
 	uint32_t thread;	/* id of the thread; 0: the slot is free */
@@ -37,8 +36,8 @@ struct live_slot {
 	uint64_t waiting_for;	/* object of that call */
 	uint64_t waiting_pc;
 	/*
-	 * Granules that became shared after their early history was cut, for all threads that had
-	 * this slot.
+	 * Number of granules that became shared after their history was cut. Never reset: it counts
+	 * for all threads that have had this slot.
 	 */
 	uint64_t cut_locations;
 	uint64_t unused[2];	/* fills the cache line */
@@ -55,23 +54,23 @@ struct live_header {
 	uint64_t stash;		/* offset of the stash */
 	uint64_t stash_size;
 	/*
-	 * The stash holds whole chunks between tail and head. These positions only grow; modulo
-	 * stash_size they are offsets in the stash. A chunk does not wrap around: a header of type
-	 * 0 fills the rest.
+	 * The stash holds whole chunks from tail to head. These positions only grow; modulo
+	 * stash_size they are offsets in the stash. A chunk does not wrap around: a chunk header of
+	 * type 0 stands for the rest of the stash.
 	 */
 	uint64_t stash_head, stash_tail;
-	/* Records in these chunks; a loop group counts as all its accesses. */
+	/* Number of records in these chunks; a loop group counts as all its accesses. */
 	uint64_t stash_records;
 	uint64_t lost_records;	/* records lost because they could not be written */
-	/* Records of private memory that were dropped because the window was full. */
+	/* Accesses to unshared memory that were dropped because the window was full. */
 	uint64_t cut_records;
 	uint64_t lost_threads;	/* threads not recorded because there was no slot */
 	uint64_t lost_signals;	/* deferred signals that could not be delivered */
 	uint64_t ticks_per_second;	/* of the trace clock; 0 if not measured */
 	uint64_t ended;		/* 1: the process ended by exit() or by returning from main */
 	/*
-	 * The outbox: out_used bytes of whole chunks, one directly behind the other. Chunks that
-	 * are in the file, too, are copies.
+	 * The outbox: out_used bytes of whole chunks, one directly behind the other. If the process
+	 * is killed during a write, some of them are in the file, too.
 	 */
 	uint64_t out, out_size, out_used;
 };

@@ -14,18 +14,27 @@
  * and stands for 200 events: read 0x602000, write 0x601000, read 0x602004, write 0x601004, and so
  * on.
  *
- * A nest is a group that is repeated in several rounds, as for the inner one of two loops. Each
+ * A nest is a group that is repeated in several rounds, as by the inner one of two loops. Each
  * round adds a fixed amount to each address. A round may begin with some accesses before the group:
  *
- *   { rounds, LOOP with detail TRACE_NEST + number of accesses before the group, some pc }
- *   a READ or WRITE for each of these, in the first round
+ *   { rounds, LOOP with detail TRACE_NEST + number of accesses before the group, any pc }
+ *   the READ or WRITE of each access before the group, in the first round
  *   the group, in the first round
- *   { what each round adds to the addresses of four accesses, 16 bits each,
- *     LOOP with detail 0, some pc }
- *   and more of these as needed; those for accesses before the group come first
+ *   for each four accesses, those before the group first:
+ *     { what a round adds to their addresses, 16 bits each, LOOP with detail 0, any pc }
  *
- * To the codec these are plain records, which it predicts as any other. A group or nest lies in one
- * chunk, with no other record in it. The runtime writes groups, the reader expands them. This
+ * Example: 50 rounds of `n = len[i]; for (j = 0; j < 4; j++) m[i][j] = n;` where len (at 0x602000)
+ * and m (at 0x601000) hold ints, and a row of m has 4. A round adds 4 to the address of len[i] and
+ * 16 to that of m[i][0]:
+ *   { 50,                         LOOP, detail TRACE_NEST + 1, any pc }
+ *   { 0x602000,                   READ of 4 bytes, its pc }
+ *   { 4,                          LOOP, detail 1, pc of the write }
+ *   { 4 << 48 | 0x601000,         WRITE of 4 bytes, its pc }
+ *   { 16 << 16 | 4,               LOOP, detail 0, any pc }
+ * This stands for 50 * (1 + 4) events.
+ *
+ * To the codec these are plain records, which it predicts like any other. A group or nest lies in
+ * one chunk, with no other record in it. The runtime writes groups, the reader expands them. This
  * header uses no libc.
  */
 #ifndef ABI_LOOP_GROUP_H
@@ -35,9 +44,9 @@
 
 #include "abi/trace_format.h"
 
-#define TRACE_LOOP_ACCESSES 32u
-#define TRACE_LOOP_TURNS 8192u		/* iterations; a longer loop becomes several groups */
-#define TRACE_LOOP_RECORDS (1 + 2 * TRACE_LOOP_ACCESSES)
+#define TRACE_LOOP_ACCESSES 32u		/* most accesses of an iteration */
+#define TRACE_LOOP_TURNS 8192u		/* most iterations; a longer loop becomes several groups */
+#define TRACE_LOOP_RECORDS (1 + 2 * TRACE_LOOP_ACCESSES)	/* most records of a group */
 #define TRACE_NEST 0x40u		/* bit of the detail: the record begins a nest */
 #define TRACE_NEST_BEFORE 3u		/* most accesses before the group in each round */
 #define TRACE_NEST_ROUNDS 8192u
@@ -67,7 +76,7 @@ static inline unsigned trace_nest_before(const struct trace_record *head)
 	return trace_loop_accesses(head) & ~TRACE_NEST;
 }
 
-/* Number of records that hold what each round adds to the addresses of that many accesses. */
+/* Number of records at a nest's end, which hold what a round adds to the addresses. */
 static inline unsigned trace_nest_adds(unsigned accesses)
 {
 	return (accesses + 3) / 4;
@@ -80,6 +89,7 @@ static inline int trace_loop_is_access(const struct trace_record *r)
 	return kind == TRACE_READ || kind == TRACE_WRITE;
 }
 
+/* trace_loop_size() of a group. */
 static inline size_t trace_group_size(const struct trace_record *r, size_t count)
 {
 	unsigned accesses = trace_loop_accesses(r);
@@ -96,6 +106,7 @@ static inline size_t trace_group_size(const struct trace_record *r, size_t count
 	return n;
 }
 
+/* trace_loop_size() of a nest. */
 static inline size_t trace_nest_size(const struct trace_record *r, size_t count)
 {
 	unsigned before = trace_nest_before(r), adds;
@@ -138,7 +149,10 @@ static inline uint64_t trace_loop_events(const struct trace_record *r)
 	return r->addr * (trace_nest_before(r) + group->addr * trace_loop_accesses(group));
 }
 
-/* Writes an access of a group to r, if needed behind a stride record. Returns the next record. */
+/*
+ * Writes an access of a group to `r`, with a stride record before it if the stride needs one.
+ * Returns the record behind it.
+ */
 static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64_t addr,
 						  uint64_t stride, uint64_t site)
 {
@@ -150,29 +164,33 @@ static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64
 	return r;
 }
 
-/* Writes the first record of a group, whose second record is there already. */
+/* Writes the first record of a group, whose accesses have been written already. */
 static inline void trace_loop_head(struct trace_record *group, uint64_t turns, unsigned accesses)
 {
 	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, group[1].site) };
 }
 
-/* The part of a nest outside its group. Accesses before the group come last in the arrays. */
+/*
+ * The state of a nest that is being expanded. In these arrays and those of struct trace_loop, the
+ * accesses before the group follow those of the group.
+ */
 struct trace_nest {
 	uint64_t rounds;	/* rounds that follow the current one */
 	uint64_t turns;		/* iterations of the group in each round */
 	unsigned before;
-	/* Addresses at the beginning of the current round. */
+	/* Addresses in the first iteration of this round, and what the next round adds to them. */
 	uint64_t first[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
 	uint64_t add[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
 };
 
 /* A group or nest that is being expanded. */
 struct trace_loop {
-	/* Each access, with its address in this iteration. */
+	/* Each access, with its address in the current iteration. */
 	struct trace_record at[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
 	uint64_t stride[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
-	/* Next access, and the one at which the iteration (or the part before the group) ends. */
-	unsigned accesses, next, end;
+	unsigned accesses;	/* of the group */
+	/* Index of the next access, and the end of this iteration or of the part before it. */
+	unsigned next, end;
 	uint64_t turns;		/* iterations left, including the current one */
 	struct trace_nest nest;
 };
@@ -269,7 +287,10 @@ static inline struct trace_record trace_loop_next(struct trace_loop *l)
 	return r;
 }
 
-/* Number of accesses left: of the whole group; of a nest, of the current part of this round. */
+/*
+ * Number of accesses left in the group. Of a nest: in the current round's group, or in the part
+ * before it.
+ */
 static inline uint64_t trace_loop_left(const struct trace_loop *l)
 {
 	if (l->next >= l->accesses)

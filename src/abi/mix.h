@@ -15,14 +15,14 @@ static inline uint64_t mix_spread(uint64_t key)
 	return key * 0x9e3779b97f4a7c15ull;
 }
 
-/* The hash of a sequence: that of hash `hash`, followed by `value`. All bits are mixed. */
+/* Extends the hash of a sequence by `value`. All bits of the result are mixed. */
 static inline uint64_t mix_add(uint64_t hash, uint64_t value)
 {
 	hash = mix_spread(hash ^ value);
 	return hash ^ hash >> 29;
 }
 
-/* mix_add() for small numbers, which could cancel each other out there. */
+/* mix_add() for small numbers: mix_add() itself might let them cancel each other out. */
 static inline uint64_t mix_add_small(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;

@@ -2,9 +2,10 @@
  * The log of modes check and guard: memory that the tool and the runtime share (log=PATH), which
  * outlives the process.
  *
- * One record counts all occurrences at the same sites, so the log has a fixed size and costs no
- * system call. Sites are numbers in the rules (rules_format.h). The runtime includes this header,
- * so it uses no libc.
+ * An occurrence is an invariant that was broken (check) or an access that was delayed (guard). One
+ * record counts all occurrences at the same sites, so the log has a fixed size and costs no system
+ * call. Sites are numbers in the rules (rules_format.h). The runtime includes this header, so it
+ * uses no libc.
  */
 #ifndef ABI_MONITOR_LOG_H
 #define ABI_MONITOR_LOG_H
@@ -21,16 +22,19 @@
 enum watchlog_kind {
 	WATCHLOG_NONE,
 	/*
-	 * AVIO, unserialisable interleavings: site[] is p, remote, i. The letters are the accesses
-	 * of p, the remote thread and i.
+	 * AVIO, unserialisable interleavings of two accesses p and i of a thread with an access r
+	 * of another: site[] is p, r, i. The letters are reads and writes of p, r, i.
 	 */
 	WATCHLOG_RWR,
 	WATCHLOG_WWR,
 	WATCHLOG_RWW,
 	WATCHLOG_WRW,
-	/* PSet: site[] is the access that came before (0: none) and the delayed access. */
+	/* PSet: site[] is the other thread's access before (0: none), then the delayed access. */
 	WATCHLOG_PSET,
-	/* LifeTx: site[] is the transaction's access and the delayed one; 0: a lock. */
+	/*
+	 * LifeTx: site[] is the access of the transaction, then the delayed access. 0: not known;
+	 * for the delayed access, a lock.
+	 */
 	WATCHLOG_TX,
 };
 
@@ -41,17 +45,17 @@ struct watchlog_record {
 	uint32_t pid;
 	uint32_t thread[2];	/* at the first occurrence: the affected thread, the other thread */
 	uint64_t addr;		/* at the first occurrence */
-	/* At the first occurrence: the value in memory at the last of the sites. */
+	/* At the first occurrence: the value in memory when the last of the sites was reached. */
 	uint64_t value;
 	uint32_t value_size;	/* bytes of `value`; 0: not known */
 	uint32_t pad;
 	uint64_t count;
-	/* Delays, by how they ended, and their length. */
+	/* guard: number of delays, by how they ended. */
 	uint64_t resolved;	/* the other thread left its transaction or made its access */
 	uint64_t timed_out;
 	/* Not delayed: no thread to wait for, or too many delays without effect. */
 	uint64_t passed;
-	uint64_t wait_ns, longest_ns;
+	uint64_t wait_ns, longest_ns;	/* length of all delays; of the longest one */
 };
 
 /* A module of the rules that the process has loaded. */
@@ -65,7 +69,7 @@ struct watchlog_module {
 struct watchlog {
 	uint64_t magic;		/* written last by the tool */
 	uint32_t version;
-	/* 1: the runtime checks and delays nothing; any process may set it. */
+	/* 1: the runtime checks and delays nothing. Any process may set it at any time. */
 	uint32_t off;
 	uint32_t rules_check;	/* rules_header.check of the rules in use; 0: none yet */
 	uint32_t pid;		/* pid of the first process that uses the log */
@@ -73,8 +77,8 @@ struct watchlog {
 	uint32_t pad;
 	/*
 	 * What the monitor missed: accesses to memory that shares a cell with other memory,
-	 * accesses to busy cells, threads beyond the limit, records beyond the log. These counters
-	 * are not in the cache line of `off`, which every access reads.
+	 * accesses to busy cells, threads beyond the limit, records that did not fit into the log.
+	 * These counters are not in the cache line of `off`, which every access reads.
 	 */
 	uint64_t lost_cells __attribute__((aligned(64))), lost_busy, lost_threads, lost_records;
 	uint64_t naps;		/* sleeps made by noise= */

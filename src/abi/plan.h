@@ -3,9 +3,9 @@
  * from a schedule file (docs/schedule-format.md) or from candidates, and puts it into the control
  * block.
  *
- * The strategy decides which part it uses. `exact` follows the turns: thread and number of steps,
- * with the other choices made in between. `goal` enforces the orders between named events. `active`
- * tries to expose one interleaving root, `greedy` many.
+ * Each strategy uses its part. `exact` follows the turns: which thread takes how many steps, and
+ * which time-outs, wake-ups and signals happen in between. `goal` enforces the orders between named
+ * events. `active` tries to expose one interleaving root, `greedy` many.
  */
 #ifndef ABI_PLAN_H
 #define ABI_PLAN_H
@@ -18,12 +18,12 @@
 enum sched_turn_kind {
 	SCHED_TURN_RUN,		/* `thread` takes `steps` steps */
 	SCHED_TURN_EXPIRE,	/* the time-out that `thread` waits for expires now */
-	SCHED_TURN_WAKE,	/* the cond_signal (or the like) under way wakes `thread` */
+	SCHED_TURN_WAKE,	/* the wake-up under way, such as a cond_signal, wakes `thread` */
 	SCHED_TURN_SIGNAL,	/* signal number `steps` is delivered to `thread` now */
 };
 
 struct sched_turn {
-	uint64_t name;		/* hash of the thread's path (sched_child_name) */
+	uint64_t name;		/* of `thread`: hash of its path (sched_child_name) */
 	uint64_t steps;
 	uint32_t kind;		/* enum sched_turn_kind */
 	/* Hash of the events of this turn, which a replay compares; 0: not known. */
@@ -45,10 +45,10 @@ struct sched_order {
 	struct sched_name first, second;
 };
 
-/* How an earlier run came to an event. Counts are of the thread's own steps before the event. */
+/* How an earlier run reached an event. Counts are of the thread's own steps before the event. */
 struct sched_reached {
 	uint64_t thread;	/* hash of the path; 0: not known */
-	uint64_t at;
+	uint64_t at;		/* steps */
 	/* Steps at the last point before the event at which the thread held no lock. */
 	uint64_t unlocked;
 	uint64_t context;	/* hash of the call stack; 0: not known */
@@ -57,11 +57,11 @@ struct sched_reached {
 /* The interleaving root that `active` tries to expose. */
 struct sched_wanted {
 	struct iroot iroot;	/* the root; its sites are pcs in the target */
-	/* Number of the order of events among those that the idiom allows (active_ways()). */
-	uint64_t way;
+	/* An idiom's events may happen in several orders; this is the number of one of them. */
+	uint64_t way;		/* taken modulo active_ways() (sched/active.h) */
 	/*
-	 * If both threads are known: the first event of each of the two parts. The plan's turns are
-	 * then followed for `prefix` steps.
+	 * How each of the two threads came to its first event of the root. If both threads are
+	 * known, the plan's turns are followed for `prefix` steps.
 	 */
 	struct sched_reached part[2];
 	uint64_t prefix;
@@ -74,8 +74,8 @@ struct sched_plan {
 	/* Number of struct sched_wanted, 0 or 1, which follows the orders. */
 	uint64_t wanted;
 	/*
-	 * Slots of the hash table of sched/greedy.h, a power of two or 0; it follows the struct
-	 * sched_wanted.
+	 * Number of slots in the hash table of iRoots that `greedy` tries to expose
+	 * (sched/greedy.h): a power of two, or 0. The table follows the struct sched_wanted.
 	 */
 	uint64_t open;
 	/* Number of bytes of event hashes, one per event, which follow the table. */

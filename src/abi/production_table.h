@@ -10,9 +10,10 @@
 
 #define DUAL_SECTION "snarl_dual"
 
-#define DUAL_COUNT 0	/* of one object file, `size` functions exist in the plain version only */
+/* A count, one per object file: `size` of its functions exist in the plain version only. */
+#define DUAL_COUNT 0
 #define DUAL_PAIR 1	/* a function with both versions */
-/* An instrumented function that is only called by the instrumented version at `entry`. */
+/* An instrumented function whose only caller is the instrumented version at `entry`. */
 #define DUAL_INNER 2
 
 /* Each address is relative to the member that holds it. */

@@ -3,8 +3,8 @@
  * file is compiled for one set of modules, which it names by build-id, and the runtime maps it. The
  * runtime includes this header, so it uses no libc.
  *
- * Sites are numbered over all modules; 0 means no site. The lists of a site hold such numbers. A
- * module whose build-id is not in the file is not watched.
+ * Sites are numbered over all modules; 0 means no site. Each site has a list of such numbers: the
+ * sites that may come before it. A module whose build-id is not in the file is not watched.
  */
 #ifndef ABI_RULES_FORMAT_H
 #define ABI_RULES_FORMAT_H
@@ -21,11 +21,14 @@ enum rules_flag {
 	 * thread's previous access to the same memory.
 	 */
 	RULES_INVARIANT = 1,
-	/* PSet: `before` lists the sites of other threads that this site directly followed. */
+	/* PSet: the list has the sites of other threads that this site directly followed. */
 	RULES_PSET = 2,
-	/* Some site could precede this one and is not in its list: check and guard watch it. */
+	/*
+	 * PSet: some site could precede this one but is not in its list. guard delays the access
+	 * after such a site.
+	 */
 	RULES_OPEN = 4,
-	/* In the list of another site, or missing in that of an open one: must be watched, too. */
+	/* PSet: an open site's list has this site, or lacks it. guard watches it, too. */
 	RULES_SOURCE = 8,
 	/* LifeTx: the access belongs to a learnt transaction. */
 	RULES_IN_TX = 16,
@@ -33,7 +36,7 @@ enum rules_flag {
 	RULES_CUT = 32,
 	/*
 	 * check watches the site: it is RULES_BREAKABLE, accesses the same memory as such a site,
-	 * or could come in between there.
+	 * or could break its invariant.
 	 */
 	RULES_CHECK = 256,
 	/* The site writes (atomics that read and write, too); without it, the site only reads. */
@@ -41,15 +44,15 @@ enum rules_flag {
 	/* LifeTx: the access may come between two accesses of another thread's transaction. */
 	RULES_REMOTE = 128,
 	/*
-	 * PSet: the access was never the first one. Another thread had always accessed the memory,
-	 * or taken the lock, before.
+	 * PSet: the access was never the first one to its memory or lock: another thread had always
+	 * made one before.
 	 */
 	RULES_LATE = 512,
 	/* No access: the site takes a mutex, which counts as a write of the mutex. */
 	RULES_LOCK = 1024,
 	/*
 	 * No access: the site cancels a thread. With RULES_LATE: in passing runs, the cancelled
-	 * thread did nothing more but leave the call it was in.
+	 * thread only left the call that it was in, and did nothing else.
 	 */
 	RULES_CANCEL = 2048,
 	/* Another thread could break the site's invariant: check judges it. */
@@ -57,22 +60,23 @@ enum rules_flag {
 };
 
 /*
- * The upper half of the flags of a site in transactions is the number of its gate, or 0.
- * Transactions that reach sites of the same gate access the same variables in different orders.
- * Each may hold one that the other needs, so guard admits only one of them at a time.
+ * The upper 16 bits of the flags of a site in transactions: the number of its gate, or 0. A gate is
+ * a lock of guard. Transactions with sites of one gate access the same variables in different
+ * orders, so each might wait for the other; guard admits only one of them at a time.
  */
 #define RULES_GATE_SHIFT 16
 
 /*
- * Bit of a list entry: the site reads and its thread is about to write, or it takes a lock and its
- * thread is about to take it again. The list's own site, which reads or takes the lock, too, must
- * not follow it then: it would come in between.
+ * Bit of a list entry E in the list of site S: E begins a pair of accesses that S never came
+ * between. E reads and its thread will write, or E takes a lock and its thread will take it again.
+ * guard delays S after E until that thread has made the second access.
  */
 #define RULES_UNFINISHED 0x80000000u
 
 /*
- * Bit of a list entry: a site of the same thread that preceded this one in enough of the runs on
- * which the invariant rests. After other sites, nothing is known, and check does not judge.
+ * Bit of a list entry E in the list of site S: the AVIO invariant of S holds if the thread's own
+ * previous access to the memory was at E, as in enough passing runs. After other sites, check does
+ * not judge.
  */
 #define RULES_OWN 0x40000000u
 
@@ -80,11 +84,14 @@ struct rules_site {
 	uint64_t offset;	/* pc (address after the call) minus load bias */
 	uint32_t module;
 	uint32_t flags;		/* enum rules_flag */
-	/* PSet: first entry in the list of numbers, and count; ascending, with the bits above. */
+	/*
+	 * The list: index of its first entry in the file's numbers, and number of entries. Entries
+	 * ascend, and have the bits RULES_UNFINISHED and RULES_OWN.
+	 */
 	uint32_t before, before_count;
 	/*
-	 * AVIO: the site that most often made the thread's previous access; one that reads is
-	 * preferred. 0: none.
+	 * AVIO: where the thread most often made its previous access to the memory; a site that
+	 * reads is preferred. 0: none.
 	 */
 	uint32_t after;
 	uint32_t pad;

@@ -1,7 +1,6 @@
 /*
- * Reads the text form of a list of sites; docs/trace-format.md, section 6, describes it. The tool
- * writes lists and reads them back, the runtime reads them. Both use this header, so it uses no
- * libc.
+ * Parses a list of sites, which is text: docs/trace-format.md, section 6. Tool and runtime both use
+ * this header, so it uses no libc.
  */
 #ifndef ABI_SITE_LIST_FORMAT_H
 #define ABI_SITE_LIST_FORMAT_H
@@ -21,20 +20,21 @@
 struct sitelist_line {
 	uint8_t id[SITELIST_ID_MAX];
 	uint32_t id_size;
-	bool place;		/* true: the line names a site; false: it names the module alone */
+	bool place;		/* the line names a site; false: it names only a module */
 	bool shares;		/* memory that the site is the first to access counts as shared */
 	uint64_t offset;	/* pc minus load bias */
 };
 
 struct sitelist {
-	const char *at, *end;
+	const char *at, *end;	/* the text that was not read yet */
 	bool shares;		/* the version allows SITELIST_SHARES */
-	uint64_t lines;		/* number of lines read */
-	struct sitelist_line last;
+	uint64_t lines;		/* number of lines read, for error messages */
+	struct sitelist_line last;	/* the last line read */
 };
 
 enum sitelist_got { SITELIST_BAD = -1, SITELIST_END, SITELIST_LINE };
 
+/* Skips `word`. False: it does not come next. */
 static inline bool sitelist_take(struct sitelist *l, const char *word)
 {
 	const char *p = l->at;
@@ -55,6 +55,7 @@ static inline bool sitelist_open(struct sitelist *l, const char *text, size_t si
 	return l->shares || sitelist_take(l, SITELIST_MAGIC);
 }
 
+/* The value of the hexadecimal digit `ahead` characters further on; -1: there is none. */
 static inline int sitelist_digit(const struct sitelist *l, size_t ahead)
 {
 	char c = (size_t)(l->end - l->at) > ahead ? l->at[ahead] : ' ';
@@ -83,6 +84,7 @@ static inline int sitelist_compare(const struct sitelist_line *a, const struct s
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
+/* Reads a hexadecimal number. */
 static inline bool sitelist_number(struct sitelist *l, uint64_t *value)
 {
 	int digit = sitelist_digit(l, 0);

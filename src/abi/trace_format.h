@@ -2,8 +2,8 @@
  * The trace file's bytes: header, chunks, raw records. docs/trace-format.md describes them.
  *
  * A trace is a header followed by chunks, each complete and checked by itself. An event chunk
- * belongs to one thread. Its number `seq` among that thread's chunks gives the order, not its place
- * in the file. The runtime includes this header, so it uses no libc.
+ * belongs to one thread. Its number `seq` gives its order among that thread's chunks; its position
+ * in the file means nothing. The runtime includes this header, so it uses no libc.
  */
 #ifndef ABI_TRACE_FORMAT_H
 #define ABI_TRACE_FORMAT_H
@@ -43,8 +43,8 @@ enum trace_call {
  *   addr  bits 0..47 address or object, 48..63 result (an errno, or 0);
  *         for STAMP all 64 bits are the time
  *   site  bits 0..47 pc (the address after the call), 48..55 kind, 56..63 detail
- * A kind with extra records is followed by { time, arg }, and a second extra record holds two more
- * values. LOOP begins a group of records (loop_group.h). BUNCH stands for an access group
+ * Extra records follow if kinds.def says so: first { time, arg }, then one with two more values.
+ * LOOP begins a group of records (loop_group.h). BUNCH stands for an access group
  * (access_group_format.h).
  */
 struct trace_record {
@@ -52,6 +52,7 @@ struct trace_record {
 };
 
 #define TRACE_ADDR_MASK 0xffffffffffffull
+/* The value of trace_record.site. */
 #define TRACE_SITE(kind, detail, pc) \
 	((uint64_t)(detail) << 56 | (uint64_t)(kind) << 48 | ((uint64_t)(pc) & TRACE_ADDR_MASK))
 
@@ -63,9 +64,10 @@ static inline unsigned trace_site_kind(uint64_t site)
 /* Detail of READ, WRITE and the atomics. */
 #define TRACE_SIZE_MASK 0x07u	/* log2 of the size, 0..4 */
 #define TRACE_VOLATILE 0x08u	/* plain accesses only */
-#define TRACE_VPTR 0x10u	/* plain accesses only: a C++ object's table pointer */
+#define TRACE_VPTR 0x10u	/* plain accesses only: to a C++ object's pointer to its vtable */
 #define TRACE_ORDER_SHIFT 3	/* atomics: bits 3..5 are the memory order, from __ATOMIC_RELAXED */
-#define TRACE_ORDER_MASK 0x07u	/* a CAS keeps its failure order in the result bits of addr */
+/* A CAS has its failure order in the result bits of addr. */
+#define TRACE_ORDER_MASK 0x07u
 
 static inline uint64_t trace_site_size(uint64_t site)
 {
@@ -89,7 +91,7 @@ static inline uint64_t trace_site_size(uint64_t site)
 #define TRACE_TIMED 0x01u	/* had a time limit */
 #define TRACE_C11 0x02u		/* the program called a function of <threads.h> */
 #define TRACE_UNWOUND 0x04u	/* left by cancellation or an exception */
-/* CALL_LEAVE: TRACE_UNWOUND, added to the enum trace_call. */
+/* Detail of CALL_LEAVE, whose lower bits are the enum trace_call: means TRACE_UNWOUND. */
 #define TRACE_CALL_UNWOUND 0x80u
 
 struct trace_header {

@@ -2,9 +2,10 @@
  * The turn log: the turns of a controlled run, which are an exact schedule. The runtime appends to
  * it at every switch. The tool reads it after the run, however that ended.
  *
- * A turn takes one word of 32 bits: thread number, kind, number of steps. If the steps do not fit,
- * or if there is a check, two words follow. Small turns matter because a run may have many
- * millions, and each page they fill costs as much as hundreds of switches.
+ * A turn takes one word of 32 bits: thread number, kind, number of steps. If the number of steps
+ * does not fit, or if there is a check, two more words hold its upper bits and the check. Turns are
+ * kept small because a run may have many millions, and touching a new page of the log costs as much
+ * as hundreds of switches.
  */
 #ifndef ABI_TURN_LOG_H
 #define ABI_TURN_LOG_H
@@ -17,7 +18,7 @@
 
 #define TURN_THREAD_BITS 10u	/* SCHED_MAX_THREADS */
 #define TURN_KIND_BITS 3u
-#define TURN_MORE (1u << (TURN_THREAD_BITS + TURN_KIND_BITS))
+#define TURN_MORE (1u << (TURN_THREAD_BITS + TURN_KIND_BITS))	/* two more words follow */
 #define TURN_STEPS_SHIFT (TURN_THREAD_BITS + TURN_KIND_BITS + 1)
 #define TURN_STEPS_BITS (32 - TURN_STEPS_SHIFT)
 #define TURN_WORDS 3u		/* words of the longest turn */
@@ -25,8 +26,8 @@
 struct turn {
 	uint32_t thread;	/* number of the thread */
 	uint32_t kind;		/* enum sched_turn_kind */
-	uint64_t steps;
-	uint32_t check;
+	uint64_t steps;		/* number of steps; SCHED_TURN_SIGNAL: number of the signal */
+	uint32_t check;		/* hash of the turn's events; 0: none */
 };
 
 /* Writes a turn to `at`, which has room for TURN_WORDS. Returns how many words it takes. */

@@ -166,7 +166,9 @@ static void judge_deadlock(const struct ctl_report *report, struct oracle_result
 
 		/* After `count` steps along the owners the walk is on a cycle, or has ended. */
 		for (uint32_t n = 0; n < count && walk < count; n++)
-			walk = report->at[walk].state == 2 ? UINT32_MAX : report->at[walk].owner;
+			walk = report->at[walk].state == CTL_REPORT_ENDED ?
+				       UINT32_MAX :
+				       report->at[walk].owner;
 		if (walk < count)
 			at = walk;
 	}
@@ -177,7 +179,7 @@ static void judge_deadlock(const struct ctl_report *report, struct oracle_result
 	}
 	r->telling = r->site_count;
 	for (uint32_t i = 0; i < count; i++)
-		if (!in_cycle[i] && report->at[i].state != 2)
+		if (!in_cycle[i] && report->at[i].state != CTL_REPORT_ENDED)
 			add_site(r, report->at[i].number, report->at[i].site, report->at[i].object,
 				 blocked_op(report->at[i].op));
 }

@@ -42,9 +42,9 @@ static void add_waiting(const struct oracle_site *site, const struct ctl_report 
 		buf_add_text(out, " waits");
 		return;
 	}
-	buf_add_text(out, t->state == 0 ? " runs at " : " waits at ");
+	buf_add_text(out, t->state == CTL_REPORT_RUNNABLE ? " runs at " : " waits at ");
 	places_describe(places, site->pc, out);
-	if (t->object && t->state != 0) {
+	if (t->object && t->state != CTL_REPORT_RUNNABLE) {
 		buf_add_text(out, t->op == SCHED_OP_JOIN ? " to join" : " for ");
 		if (t->op != SCHED_OP_JOIN)
 			places_object(places, t->object, out);
@@ -188,7 +188,7 @@ void oracle_describe_divergence(const struct oracle_result *r, const struct sche
 
 		if (!at) {
 			buf_addf(out, "\n  there is no thread %s", s->threads.items[t->thread]);
-		} else if (at->state == 2) {
+		} else if (at->state == CTL_REPORT_ENDED) {
 			buf_addf(out, "\n  thread %s has ended", s->threads.items[t->thread]);
 		} else if (at->site) {
 			site.pc = at->site;

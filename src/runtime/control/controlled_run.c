@@ -80,6 +80,17 @@ void ctl_continue(void)
 	start_strategy();
 }
 
+static enum ctl_report_state report_state(const struct ctl_thread *t)
+{
+	if (t->state == CTL_DONE)
+		return CTL_REPORT_ENDED;
+	if (t->runnable || !t->wait)
+		return CTL_REPORT_RUNNABLE;
+	if (t->wait->external)
+		return CTL_REPORT_EXTERNAL;
+	return t->wait->deadline != CTL_NEVER ? CTL_REPORT_TIMED : CTL_REPORT_BLOCKED;
+}
+
 static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
 {
 	const struct snarlrt_tls *tls = t->tls;
@@ -90,9 +101,7 @@ static void describe(struct ctl_report_thread *to, const struct ctl_thread *t)
 	to->parent = t->parent;
 	to->ordinal = t->ordinal;
 	to->owner = UINT32_MAX;
-	to->state = t->state == CTL_DONE ? 2 : t->runnable || !w ? 0 : w->external ? 3 : 1;
-	if (to->state == 1 && w->deadline != CTL_NEVER)
-		to->state = 4;
+	to->state = report_state(t);
 	if (w) {
 		to->op = w->event.op;
 		to->object = w->event.object;

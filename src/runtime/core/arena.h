@@ -10,10 +10,10 @@
 /* Zeroed, 16-byte aligned; NULL when the kernel has none. Any thread may call it. */
 SNARLRT_HIDDEN void *arena_alloc(size_t size);
 
-/* Zeroed whole pages; NULL on failure. The kernel backs only those that are written. */
+/* Zeroed whole pages; NULL on failure. Only pages that are written take up memory. */
 SNARLRT_HIDDEN void *arena_pages(size_t size);
 
-/* Holds the arena's lock from before a fork (`begin`) to after it, in parent and child. */
+/* Takes the arena's lock before a fork (`begin`); releases it after, in parent and child. */
 SNARLRT_HIDDEN void arena_fork(bool begin);
 
 #endif

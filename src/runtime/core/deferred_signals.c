@@ -1,5 +1,5 @@
 /*
- * Puts signals off, and sends them again by rt_tgsigqueueinfo, which keeps their siginfo.
+ * Stores deferred signals, and sends them again by rt_tgsigqueueinfo, which keeps their siginfo.
  */
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/sys.h"
@@ -23,8 +23,8 @@ static bool caused_by_instruction(int number, const siginfo_t *info)
 }
 
 /*
- * The program's handler must run now, in the middle of the runtime: ends the runtime's section, and
- * lets the stored signals through.
+ * For a signal whose handler must run now, in the middle of the runtime: ends the runtime's section
+ * and delivers the stored signals.
  */
 static void abandon_runtime(struct snarlrt_thread *self, uint64_t *mask, uint64_t during)
 {

@@ -11,7 +11,7 @@ bool snarlrt_timed;
 uint8_t __snarl_loops;
 const struct process_calls *snarlrt_process;
 
-/* Without a call stack: all ones send __tsan_func_exit to its slow path. */
+/* The thread has no call stack yet: all ones send __tsan_func_exit to its slow path. */
 __thread struct snarlrt_tls __snarl_tls = { .told = (struct snarlrt_frame *)-1 };
 
 static void off_access(uint64_t addr, uint64_t site)
@@ -108,8 +108,9 @@ const struct mode mode_off = {
 const struct mode *snarlrt_ops = &mode_off;
 
 /*
- * Loops run without hooks in mode off, and in mode record with the filter on. Elsewhere each access
- * needs its hook: for a scheduling point, a time of its own, a rule, or the coverage fold.
+ * The value of __snarl_loops. Loops run without hooks in mode off, and in mode record with the
+ * filter on. Otherwise each access needs its hook: for a scheduling point, a time of its own, a
+ * rule, or the coverage fold.
  */
 static uint8_t loops_of(const struct mode *m)
 {

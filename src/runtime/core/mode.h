@@ -4,9 +4,8 @@
  * Each mode is a struct of functions, defined in the room that implements it: off in core/mode.c,
  * record and coverage in record/record_mode.c, control in control/control_mode.c, check and guard
  * in monitor/monitor_mode.c. process/init.c chooses one at the start; when recording stops, mode
- * off takes over. The compiler's entry points and the interposers call the mode's functions through
- * snarlrt_ops. Inlined checks and the fast paths in assembly do not: they compare the shadow with
- * tls.own.
+ * off takes over. Hooks and interposers call the mode's functions through snarlrt_ops. Inlined
+ * checks and the fast paths in assembly do not: they compare the shadow with tls.own.
  */
 #ifndef RUNTIME_CORE_MODE_H
 #define RUNTIME_CORE_MODE_H
@@ -18,11 +17,11 @@ struct mode_atomic {
 	const volatile void *addr;
 	const void *pc;
 	enum trace_kind kind;	/* at atomic_end TRACE_ATOMIC_CAS_FAIL if the exchange failed */
-	unsigned log2;		/* of the size in bytes */
-	/* Set before atomic_end: */
-	int order, fail_order;	/* memory_order */
+	unsigned log2;		/* log2 of the size in bytes */
+	/* The caller sets these before atomic_end. */
+	int order, fail_order;	/* memory_order; of an exchange that fails */
 	uint64_t value;		/* the value read; of a plain store, the value written */
-	/* Kept by the recorder from atomic_begin to atomic_end: */
+	/* The recorder keeps these from atomic_begin to atomic_end. */
 	struct snarlrt_thread *self;	/* NULL: the operation is not recorded */
 	uint64_t seen;		/* time of the last event on the stripe of `addr` */
 };
@@ -35,7 +34,7 @@ struct mode_thread {
 
 struct mode {
 	const char *name;	/* value of the key mode= in SNARL_OPTIONS */
-	enum snarlrt_mode id;	/* shared by modes that assembly need not distinguish */
+	enum snarlrt_mode id;	/* record and profile share one; so do check and guard */
 	/* Events are folded into a coverage profile, not written to a trace. */
 	bool folds;
 
@@ -50,28 +49,26 @@ struct mode {
 	void (*entry)(uint64_t caller, uint64_t pc);
 	void (*exit)(uint64_t pc);
 
-	/* For interposers, which call them through snarlrt_note() and the other functions below. */
+	/* Interposers call these through snarlrt_note(), snarlrt_wait_begin() and the like. */
 	void (*note)(enum trace_kind kind, unsigned detail, const void *object, uint64_t arg,
 		     int result, const void *pc);
 	void (*wait_begin)(enum trace_kind kind, const void *object, const void *pc);
 	void (*wait_end)(void);		/* NULL: nothing to do */
 	void (*fresh)(const void *addr, size_t size);
 
-	/* The number of calls on the call stack, and a longjmp back to that number. */
-	uint64_t (*depth)(void);
-	void (*cut)(uint64_t depth);
+	uint64_t (*depth)(void);	/* number of calls on the call stack */
+	void (*cut)(uint64_t depth);	/* a longjmp leaves all calls above this number */
 
-	/*
-	 * Called by a thread at its start and end, and by a forked child while signals are blocked.
-	 */
+	/* Called by a thread at its start and end. */
 	void (*thread_begin)(const struct mode_thread *t);
 	void (*thread_end)(void);
+	/* Called in a forked child, while signals are blocked. */
 	void (*forked)(void);
 };
 
 extern SNARLRT_HIDDEN const struct mode mode_off;
 
-/* Members of modes that do nothing. */
+/* Functions that do nothing, for modes. */
 SNARLRT_HIDDEN void mode_no_atomic(struct mode_atomic *op);
 SNARLRT_HIDDEN void mode_no_entry(uint64_t caller, uint64_t pc);
 SNARLRT_HIDDEN void mode_no_wait(enum trace_kind kind, const void *object, const void *pc);
@@ -81,13 +78,13 @@ SNARLRT_HIDDEN void mode_nothing(void);
 /* The mode of the process; never NULL. */
 extern SNARLRT_HIDDEN const struct mode *snarlrt_ops;
 
-/* Also sets the copies for assembly and compiled code: snarlrt.mode, __snarl_loops. */
+/* Also sets the copies that assembly and compiled code read: snarlrt.mode, __snarl_loops. */
 SNARLRT_HIDDEN void mode_set(const struct mode *m);
 
 /*
  * Compiled code reads it before each loop that exists with and without hooks. 0: the loop runs with
- * hooks. LOOPS_PLAIN, LOOPS_ASK: see abi/layout.h. With a list of sites, a loop is recorded
- * completely if one of its sites is on; otherwise its end is switched off (record/site_filter.c).
+ * hooks. LOOPS_PLAIN, LOOPS_ASK: see abi/layout.h. With a list of sites, all accesses of a loop are
+ * recorded if the list names one of them; else none is (record/site_filter.c).
  */
 extern SNARLRT_EXPORT uint8_t __snarl_loops;
 
@@ -119,7 +116,7 @@ static inline bool mode_monitors(void)
 	return snarlrt.mode == SNARLRT_WATCH;
 }
 
-/* No call needs an event: hot interposers then call the real function at once. */
+/* No call becomes an event, so frequent interposers call the real function at once. */
 static inline bool snarlrt_off(void)
 {
 	return likely(snarlrt_real_done) && (mode_is_off() || snarlrt.sync_ignored);
@@ -136,14 +133,15 @@ static inline void snarlrt_note(enum trace_kind kind, unsigned detail, const voi
 	snarlrt_ops->note(kind, detail, object, arg, result, pc);
 }
 
-/* The memory was just allocated, or is about to be freed: its owners are forgotten. */
+/* The memory was just allocated, or is about to be freed: its shadow is reset. */
 static inline void snarlrt_fresh(const void *addr, size_t size)
 {
 	snarlrt_ops->fresh(addr, size);
 }
 
 /*
- * Bracket a call that may block: if the program is killed there, the trace says what it waited for.
+ * Called before and after a call that may block. If the program is killed in between, the trace
+ * says which object the thread waited for.
  */
 static inline void snarlrt_wait_begin(enum trace_kind kind, const void *object, const void *pc)
 {

@@ -7,7 +7,7 @@
 
 #define VALUE_MAX 3072u
 #define KEY_MAX 32u
-/* Digits after this value are refused: no overflow by a suffix. */
+/* No digit may follow a value greater than this. */
 #define NUMBER_MAX (16ull << 30)
 
 enum type { CHOICE, SET, NUMBER, LOG2, SIZE, PATH };
@@ -41,8 +41,8 @@ static int hex_digit(char c)
 }
 
 /*
- * Copies up to ':' or `stop`, decoding %xx. Returns where it stopped, or NULL if `size` is too
- * small.
+ * Copies text up to ':' or `stop` to `out`, decoding %xx. Returns where it stopped, or NULL if
+ * `out` is too small.
  */
 static const char *decode(const char *in, char stop, char *out, size_t size)
 {

@@ -1,6 +1,6 @@
 /*
- * Functions of process/ that rooms below it call: they may not include its headers. process/init.c
- * sets the pointer before it sets the mode.
+ * Functions of process/ for rooms that may not include its headers. process/init.c sets the pointer
+ * before it sets the mode.
  */
 #ifndef RUNTIME_CORE_PROCESS_CALLS_H
 #define RUNTIME_CORE_PROCESS_CALLS_H
@@ -15,7 +15,7 @@ struct process_calls {
 	 * and child.
 	 */
 	void (*fork)(bool begin);
-	/* In a forked child that is recorded: its trace gets all modules again. */
+	/* Called in a forked child that is recorded: its trace gets all modules again. */
 	void (*forked)(void);
 };
 

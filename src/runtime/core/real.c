@@ -1,9 +1,9 @@
 /*
  * Finds the functions behind the interposers by dlsym(RTLD_NEXT).
  *
- * The first caller may be ld.so, which uses the interposed malloc once relocation is done. A
- * look-up that fails allocates its error message, and so calls our malloc again. Therefore the heap
- * functions come first in reals.def: a nested call finds them resolved.
+ * The first caller may be ld.so, which uses the interposed malloc once relocation is done. A failed
+ * look-up allocates its error message, and so enters the interposed malloc while functions are
+ * being resolved. Therefore the heap functions come first in reals.def: that call finds them.
  */
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
@@ -34,9 +34,7 @@ static const struct {
 
 _Static_assert(sizeof(snarlrt_reals) == ARRAY_SIZE(wanted) * sizeof(void *), "one pointer each");
 
-/*
- * Where the version does not exist, as on other architectures, the default version is the only one.
- */
+/* On some architectures the version does not exist, and the default version is the only one. */
 static void *find(const char *name, const char *version)
 {
 	void *fn = NULL;

@@ -1,11 +1,11 @@
 /*
  * The functions behind the interposers: REAL(name)(arguments).
  *
- * Call snarlrt_real_ready() (core/runtime.h) before. In a dynamic program they are pointers found
- * by name, NULL if no library has the function. In a static program (SNARLRT_STATIC) the linker's
- * --wrap provides them as __real_name. These references are strong, since a weak one would not pull
- * its member out of libc.a. Types come from the system's headers; core/undeclared.h declares the
- * functions that no header does.
+ * Call snarlrt_real_ready() (core/runtime.h) before. In a dynamic program, REAL(name) is a pointer
+ * found by name, NULL if no library has the function. In a static program (SNARLRT_STATIC) it is
+ * __real_name, which the linker's --wrap provides. These references are strong, since a weak one
+ * would not pull its member out of libc.a. Types come from the system's headers;
+ * core/undeclared.h declares the functions that no header does.
  */
 #ifndef RUNTIME_CORE_REAL_H
 #define RUNTIME_CORE_REAL_H

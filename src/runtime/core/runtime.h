@@ -32,8 +32,8 @@
 #define SNARLRT_INTERPOSE __attribute__((visibility("default"), weak))
 
 /*
- * A section for large variables that controlled runs seldom write. It keeps the variables that they
- * do write on few pages: after a fork, the first write to a page costs a fault and a copy.
+ * A section for large variables that controlled runs seldom write. All other variables then lie on
+ * few pages: after a fork, the first write to each page costs a fault and a copy.
  */
 #define SNARLRT_BIG __attribute__((section(".bss.snarlrt_big")))
 
@@ -49,14 +49,16 @@ extern SNARLRT_EXPORT __thread struct snarlrt_tls __snarl_tls
 #define SNARLRT_CLAIMS 8u	/* claims that a thread remembers: the most recent ones */
 
 /*
- * A large block whose pages become this thread's, and cut, when first touched (allocation_sites.c).
+ * A large block each of whose pages becomes this thread's, and cut, when the thread first accesses
+ * it (record/allocation_sites.c).
  */
 struct snarlrt_claim {
-	uint64_t start, size;		/* bytes; a size of 0 marks a freed block */
-	uint64_t birth;			/* its birth_word(), replaced when it is freed */
+	uint64_t start, size;		/* address, bytes; a size of 0: the claim was dropped */
+	/* Value of the block's word (record/clock.h), which is cleared when the block is freed. */
+	uint64_t birth;
 };
 
-#define SNARLRT_AHEADS 16u	/* direct-mapped cache of reserved times */
+#define SNARLRT_AHEADS 16u	/* entries of a thread's direct-mapped cache of reserved times */
 
 /*
  * Times that a thread reserved on a stripe of the clock: while the stripe's value is `until`, the
@@ -77,45 +79,45 @@ struct snarlrt_thread {
 	uint32_t parent, ordinal;	/* thread name: ordinal-th child of thread `parent` */
 	uint32_t children;		/* number of threads that it created */
 	uint32_t too_deep;		/* calls under way beyond the end of `frames` */
-	uint32_t births;		/* blocks allocated at sites whose blocks become shared */
+	uint32_t births;		/* number of blocks from sites whose blocks became shared */
 	struct snarlrt_frame *frames;	/* call stack */
 	uint8_t *out;			/* buffer for an encoded chunk: header, then payload */
 	struct trace_coder *coder;
 	uint64_t stack_low, stack_high;	/* addresses of the thread's stack; 0: unknown */
 	uint64_t *held_stripe;		/* locked for an atomic operation under way, or NULL */
-	struct snarlrt_deferred *deferred;	/* signals put off while tls.busy */
-	uint32_t deferred_count;
-	struct snarlrt_thread *next_free;
+	struct snarlrt_deferred *deferred;	/* deferred signals */
+	uint32_t deferred_count;	/* number of these */
+	struct snarlrt_thread *next_free;	/* in the list of unused structs */
 	struct snarlrt_claim claim[SNARLRT_CLAIMS];
 	uint32_t claims;		/* number of claims made so far */
 	struct snarlrt_ahead ahead[SNARLRT_AHEADS];
-	uint32_t held;			/* estimate of the mutexes held (snarlrt_flush_early) */
+	uint32_t held;			/* estimated number of mutexes held (snarlrt_flush_early) */
 	uint32_t tid;			/* the kernel's thread id */
-	/* Events that loop groups in the ring stand for, less the groups' records; may wrap. */
+	/* Loop excess: events that loop groups in the ring stand for, less their records; wraps. */
 	uint32_t in_loops;
-	/* Undecided events of these groups, less the records of them that tls.undecided counts. */
+	/* Undecided events of these groups, less the records that tls.undecided counts. */
 	uint32_t undecided_more;
 	uint8_t *quiet;			/* the array that tls.quiet points to (abi/layout.h) */
 };
 
-/* What assembly and predicates compare; core/mode.h has what each mode does. */
+/* Modes that code distinguishes by a number; core/mode.h describes modes. */
 enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };
 
 /* The global state that all rooms share; each room's own variables are static. */
 struct snarlrt {
 	enum snarlrt_mode mode;		/* copy of snarlrt_ops->id */
-	bool filter;			/* accesses to private memory may be dropped */
+	bool filter;			/* accesses to unshared memory may be dropped */
 	bool profiling;			/* events go into a coverage profile, not a trace */
 	bool fork_off;			/* forked children are not recorded */
 	bool threaded;			/* the program has had a second thread */
 	bool sync_ignored;		/* mode check: no rule needs synchronisation calls */
 	uint64_t without;		/* optimisations switched off: RUN_WITHOUT_* */
-	uint64_t window;		/* events that undecided chunks may hold */
+	uint64_t window;		/* most events in undecided chunks */
 	uint64_t room;			/* size limit of the trace in bytes; 0: none */
 	uint32_t next_thread;		/* thread ids given out so far */
 	uint32_t next_foreign;		/* threads met so far that pthread_create did not make */
 	struct live_header *live;	/* live memory; NULL: nothing is recorded */
-	uint64_t main_stack_low, main_stack_high;	/* found before any thread is attached */
+	uint64_t main_stack_low, main_stack_high;	/* addresses of main's stack; 0: unknown */
 	char trace_path[4096];
 	int trace_fd;
 };
@@ -133,7 +135,8 @@ static inline void snarlrt_set_own(struct snarlrt_tls *tls, uint16_t own)
 }
 
 /*
- * Bracket calls of libc whose own allocations and locks are not events of the program. They nest.
+ * Called before and after calls of libc, whose own allocations and locks are not events of the
+ * program. Such sections nest.
  */
 static inline void snarlrt_hide(void)
 {
@@ -149,7 +152,7 @@ static inline void snarlrt_unhide(void)
 SNARLRT_HIDDEN void snarlrt_real_resolve(void);
 extern SNARLRT_HIDDEN bool snarlrt_real_done;
 
-/* Every interposer calls this first. */
+/* Makes REAL() usable; every interposer calls it first. */
 static inline void snarlrt_real_ready(void)
 {
 	if (unlikely(!snarlrt_real_done))

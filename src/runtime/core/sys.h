@@ -35,13 +35,13 @@ static inline int sys_failed(const void *p)
 	return (unsigned long)p > -4096ul;
 }
 
-/* memset to 0: no call, no vector registers */
+/* memset to 0, without a call and without vector registers. */
 static inline void sys_clear(void *p, size_t size)
 {
 	__asm__ volatile("rep stosb" : "+D"(p), "+c"(size) : "a"(0) : "memory");
 }
 
-/* memcpy: no call, no vector registers */
+/* memcpy, without a call and without vector registers. */
 static inline void sys_copy(void *to, const void *from, size_t size)
 {
 	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
@@ -58,10 +58,10 @@ void sys_warn(const char *text) __attribute__((visibility("hidden")));
 /* Warns "<text><reason>: <subject>", truncated to 480 bytes. */
 void sys_warn_about(const char *text, const char *reason, const char *subject)
 	__attribute__((visibility("hidden")));
-/* Writes the line and ends the process with exit code 3, also with quiet=1. */
+/* Writes the line, also with quiet=1, and ends the process with exit code 3. */
 void sys_die(const char *text) __attribute__((visibility("hidden"), noreturn));
 
-/* Nanoseconds of the kernel's clock, also where the program sees virtual time. */
+/* Nanoseconds of the kernel's clock, even in runs with virtual time. */
 uint64_t sys_clock_ns(int clock) __attribute__((visibility("hidden")));
 
 /* The processor's time stamp counter. */
@@ -73,9 +73,7 @@ static inline uint64_t sys_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/*
- * Completes the program's earlier loads: otherwise the processor may read the counter before them.
- */
+/* Completes earlier loads. Without it, the processor may read the counter before them. */
 static inline void sys_loads_done(void)
 {
 	__asm__ volatile("lfence" : : : "memory");

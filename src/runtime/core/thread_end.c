@@ -1,6 +1,6 @@
 /*
- * The end of a thread is the destructor of a pthread key: it also runs for threads that end by
- * pthread_exit or cancellation.
+ * The destructor of a pthread key calls the mode at a thread's end. It also runs in threads that
+ * end by pthread_exit or cancellation.
  */
 #include "runtime/core/thread_end.h"
 

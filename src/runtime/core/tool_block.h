@@ -12,7 +12,7 @@
 SNARLRT_HIDDEN struct ctl_block *tool_block_map(const char *path);
 
 /*
- * Starts the run's coverage profile in `size` bytes of the block, with the iRoots that the tool
+ * Begins the run's coverage profile in `size` bytes of the block, with the spin flags that the tool
  * knows from earlier runs. NULL if `size` is too small.
  */
 SNARLRT_HIDDEN struct iroot_profile *tool_block_profile(struct ctl_block *b, uint64_t size);

@@ -1,5 +1,5 @@
 /*
- * Includes the headers of all interposed functions, and declares those that no header does: the
+ * Includes the headers of all interposed functions, and declares those that no header declares: the
  * checked forms that _FORTIFY_SOURCE calls, names that <features.h> hides, C++'s operators.
  */
 #ifndef RUNTIME_CORE_UNDECLARED_H

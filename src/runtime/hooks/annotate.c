@@ -139,7 +139,7 @@ SNARLRT_INTERPOSE void __tsan_mutex_post_signal(void *mutex, unsigned flags)
 	note(TRACE_IGNORE_END, IGNORE_ALL, mutex, 0, SNARLRT_PC());
 }
 
-/* Inside the lock's code, other code of the program runs, such as a logger: its accesses count. */
+/* The lock's code calls other code of the program, such as a logger: accesses are not ignored. */
 SNARLRT_INTERPOSE void __tsan_mutex_pre_divert(void *mutex, unsigned flags)
 {
 	(void)flags;

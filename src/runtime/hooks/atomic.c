@@ -1,7 +1,7 @@
 /*
  * The hooks for atomic operations. Each does the operation itself, between the mode's atomic_begin
- * and atomic_end. The event has the memory order that the program gave. The operation is
- * sequentially consistent, or for weaker stores a release store.
+ * and atomic_end. The event has the memory order that the program gave. The operation itself is
+ * sequentially consistent, except that a store of any weaker order is a release store.
  */
 #include "runtime/hooks/atomic.h"
 

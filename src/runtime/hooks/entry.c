@@ -1,14 +1,15 @@
 /*
- * Hooks that are not hot enough for assembly, the slow paths of those that are, and the search for
- * interrupted appends.
+ * Hooks that are not hot enough for assembly, the slow paths of those that are, and the functions
+ * by which the signal trampoline restarts or finishes an interrupted append.
  */
 #include "runtime/hooks/entry.h"
 
 #include "runtime/record/shadow.h"
 
 /*
- * Tables of entry_x86_64.S. An entry holds distances from itself to code addresses: start, low and
- * high of an append; low and high of final stores.
+ * Tables of entry_x86_64.S. Each number is the distance from itself to a code address. An entry of
+ * snarlrt_restarts has three: a thread interrupted in [second, third) restarts at the first. An
+ * entry of snarlrt_finishes has two: the begin and end of the final stores.
  */
 extern SNARLRT_HIDDEN const int32_t snarlrt_restarts[], snarlrt_restarts_end[];
 extern SNARLRT_HIDDEN const int32_t snarlrt_finishes[], snarlrt_finishes_end[];
@@ -19,8 +20,8 @@ static uintptr_t code_at(const int32_t *distance)
 }
 
 /*
- * The bytes of the append that wrap/hooks/inline_asm.c inlines, from the load of tls.cur to its
- * store, in executables and in shared libraries. -1 stands for a byte that differs between sites.
+ * The code of the append that wrap/hooks/inline_asm.c inlines in executables and in shared
+ * libraries, from the load of tls.cur to its store. -1 is for bytes that differ between sites.
  */
 static const int16_t inlined_exec[] = {
 	0x64, 0x48, 0x8b, 0x04, 0x25, -1, -1, -1, -1,	/* mov %fs:cur,%rax */
@@ -46,8 +47,8 @@ static const int16_t inlined_pic[] = {
 };
 
 /*
- * The start of the inlined append that contains `rip`, at most `last` bytes before it, or 0. Bytes
- * are compared from the end of the form backwards.
+ * Returns the start of the inlined append of this form that contains `rip`, at most `last` bytes
+ * before it; 0: there is none. Compares bytes from the form's end backwards.
  */
 static uintptr_t inlined_start(uintptr_t rip, const int16_t *form, size_t size, size_t last)
 {
@@ -70,7 +71,7 @@ uintptr_t snarlrt_thunk_restart(uintptr_t rip)
 	for (const int32_t *e = snarlrt_restarts; e < snarlrt_restarts_end; e += 3)
 		if (rip >= code_at(e + 1) && rip < code_at(e + 2))
 			return code_at(e);
-	/* The store is the form's last instruction: at its start nothing is committed yet. */
+	/* The forms end with 5 and 4 bytes of the store to tls.cur, which has not been done yet. */
 	start = inlined_start(rip, inlined_exec, ARRAY_SIZE(inlined_exec),
 			      ARRAY_SIZE(inlined_exec) - 5);
 	if (!start)
@@ -108,10 +109,8 @@ void snarlrt_range(bool write, const void *start, size_t size, const void *pc)
 
 	if (size == 0 || mode_is_off() ||
 	    (size <= SHADOW_SMALL && shadow_small_is(addr, size, __snarl_tls.own)))
-		return;	/* cut memory: the inlined check would skip it, too */
-	/*
-	 * A small range is recorded as a plain access: fewer records, and the codec predicts them.
-	 */
+		return;	/* cut memory: an inlined check would skip the access, too */
+	/* Recorded as a plain access, a small range takes one record, which the codec predicts. */
 	if (size <= 16 && is_power_of_two(size))
 		snarlrt_ops->access(addr, TRACE_SITE(write ? TRACE_WRITE : TRACE_READ,
 						     __builtin_ctzll(size), pc));
@@ -120,13 +119,13 @@ void snarlrt_range(bool write, const void *start, size_t size, const void *pc)
 				   TRACE_SITE(write ? TRACE_WRITE_RANGE : TRACE_READ_RANGE, 0, pc));
 }
 
-/* The call stack is full, or the thread has none. The return address is the entry's pc. */
+/* The call stack is full, or the thread has none. This call returns to the entry's pc. */
 void snarlrt_entry_slow(uint64_t caller)
 {
 	snarlrt_ops->entry(caller, (uint64_t)SNARLRT_PC());
 }
 
-/* The function's entry was recorded, so its exit must be, too. */
+/* Called if the function's entry was recorded, and the fast path cannot record its exit. */
 void snarlrt_exit_slow(uint64_t pc)
 {
 	snarlrt_ops->exit(pc);
@@ -189,7 +188,7 @@ SNARLRT_EXPORT void __tsan_vptr_read(void **p)
 	note_access(p, TRACE_READ, 3 | TRACE_VPTR, SNARLRT_PC());
 }
 
-/* Constructors and destructors often store the value that is there: that is not a write. */
+/* Constructors and destructors often store the value that is there: not recorded as a write. */
 SNARLRT_EXPORT void __tsan_vptr_update(void **p, void *value)
 {
 	if (*p != value)

@@ -30,19 +30,17 @@ SNARLRT_HIDDEN void snarlrt_vector_width_find(void);
 SNARLRT_HIDDEN void snarlrt_entry_slow(uint64_t caller);
 SNARLRT_HIDDEN void snarlrt_exit_slow(uint64_t pc);
 
-/*
- * Records the read and the write of a 16-byte copy on the fast path; false: nothing was recorded.
- */
+/* Records a copy of 16 bytes, a read and a write. False: nothing was recorded; use slow paths. */
 SNARLRT_HIDDEN bool snarlrt_note_copy16(void *to, const void *from, const void *pc);
 
 /*
- * For the signal trampoline, with registers of the interrupted thread. Call `finish` first: if
- * `rip` is inside the final stores of a function entry or exit, it does these stores and returns
- * the address behind them. Then `restart`: if `rip` is inside an append that has not stored tls.cur
- * yet, it returns the start of the append. Otherwise both return `rip`.
+ * For the signal trampoline, with registers of the interrupted thread. Both return the rip at which
+ * the thread is to continue. Call snarlrt_thunk_finish() first: if `rip` is inside the final stores
+ * of a function entry or exit, it does these stores. Then snarlrt_thunk_restart(): if `rip` is
+ * inside an append that has not stored tls.cur yet, it returns the start of the append.
  */
-SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
 SNARLRT_HIDDEN uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx);
+SNARLRT_HIDDEN uintptr_t snarlrt_thunk_restart(uintptr_t rip);
 
 #define DECLARE_ACCESSES(n)                                  \
 	void __tsan_read_write##n(void *p);                  \

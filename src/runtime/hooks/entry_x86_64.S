@@ -1,7 +1,7 @@
 /*
  * The hottest hooks: plain accesses, function entries and exits. They are in assembly for three
- * reasons. They use two registers only. They need the return address as the site, and stay leaf
- * functions. Each append is a restartable sequence.
+ * reasons: few registers have to be saved, the site is the return address, and each append is a
+ * restartable sequence.
  *
  * Restartable: a signal handler may append records to the same ring between any two instructions
  * here. An append takes effect with its store to tls.cur, the commit. If a signal interrupts it
@@ -18,7 +18,7 @@
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 #define STAMP_MASK (STAMP_BYTES - 1)
-#define MANY_EMPTY_CALLS 8	/* from this count on, a function's entry is recorded lazily */
+#define MANY_EMPTY_CALLS 8	/* from this count on, entries of a function are lazy */
 
 #define READ KIND_READ
 #define WRITE KIND_WRITE
@@ -65,10 +65,9 @@ snarlrt_finishes:
 .endm
 
 /*
- * Function entries and exits also change the call stack: stores %rax to tls.cur, %rcx to tls.frame
- * and tls.told. A thread interrupted here cannot restart, because the first store commits the
- * record. The trampoline does all three stores for it (snarlrt_thunk_finish and the table
- * snarlrt_finishes).
+ * The final stores of a function entry or exit: %rax to tls.cur, %rcx to tls.frame and tls.told. A
+ * thread interrupted between them cannot restart, because the first store commits the record. The
+ * trampoline does all three stores for it (snarlrt_thunk_finish and the table snarlrt_finishes).
  */
 .macro finish
 .Lfrom\@:
@@ -83,8 +82,9 @@ snarlrt_finishes:
 .endm
 
 /*
- * The hook of an access. \detail is log2 of the size, perhaps + VOLATILE.
- * 9: nothing to record. 1: append. 2: private memory, 8: untouched or another thread's. 3: C.
+ * The hook of an access. \detail is log2 of the size, perhaps + VOLATILE. Labels: 1 appends, 2 is
+ * for the thread's own memory, 3 for C code, 8 for untouched memory or another thread's, 9 for cut
+ * memory.
  */
 .macro access name, size, kind, detail
 	.p2align 5
@@ -206,6 +206,7 @@ entry __tsan_unaligned_\name
  * snarlrt_note_copy16(to, from, pc): records a copy of 16 bytes, as clang copies small structures
  * by memcpy. One commit covers both records. Returns 0, and records nothing, unless source and
  * target are aligned, each is shared or the thread's own and cut, and the records fit in the page.
+ * Labels: 2 records the read and the write, 3 only the read, 5 only the write; 4: source is cut.
  */
 .macro record at, addr, op
 	movq \addr, \at(%rax)
@@ -332,7 +333,7 @@ entry \name
 	movl SHADOW_BASE(,%rcx,2), %ecx
 	cmpl $SHARED, %ecx		/* both granules shared */
 	je \slow
-	cmpw %cx, TLS(OWN_UNCUT)	/* both private and not cut: below */
+	cmpw %cx, TLS(OWN_UNCUT)	/* both the thread's own and not cut? */
 	jne 7b
 	shrl $16, %ecx
 	cmpw %cx, TLS(OWN_UNCUT)
@@ -348,11 +349,11 @@ entry \name
  * Function entry; %rdi is the pc to which the function returns. Only calls in which an event
  * happens are to be in the trace.
  *
- * Eager (4): the entry is recorded at once, and the exit removes the record if it is still the
- * ring's last. Lazy (2): the entry is only pushed on the call stack, and tls.cur is moved to
- * tls.saved. So the next append goes to C, which records pending entries first. Lazy are entries
- * above tls.tell_end, at the end of a page, under control and while hidden, and those of functions
- * that were often empty.
+ * Eager (label 4): the entry is recorded at once, and the exit removes the record if it is still
+ * the ring's last. Lazy (label 2): the entry is only pushed on the call stack, where it is pending,
+ * and tls.cur is moved to tls.saved. So the next append goes to C, which records pending entries
+ * first. Entries are lazy if their place on the call stack is not below tls.tell_end, at the end of
+ * a page, in controlled runs, while hidden, and if calls of the function were often empty.
  */
 	.p2align 6
 entry __tsan_func_entry
@@ -396,8 +397,8 @@ entry __tsan_func_entry
 	jb 2b
 	jmp snarlrt_entry_slow
 	/*
-	 * The page ends, or tls.cur is NULL. Counted, so that not all calls of the function come
-	 * here.
+	 * The page ends, or tls.cur is NULL. This is counted as an empty call: after some, the
+	 * function's entries are lazy from the start.
 	 */
 6:	incb (%rsi)
 	jmp 2b
@@ -405,10 +406,10 @@ entry __tsan_func_entry
 	.size __tsan_func_entry, . - __tsan_func_entry
 
 /*
- * Function exit. If the entry is pending, it is popped; once no entry is pending, tls.cur is
- * restored. If the entry is the ring's last record, the call was empty: the record is removed and
- * counted in tls.quiet. Otherwise the exit is recorded. C handles the end of a page, calls too deep
- * for the call stack, and functions that were entered before recording began.
+ * Function exit. If the function's entry is pending, it is popped, and if it was the last pending
+ * one, tls.cur is restored. If the entry is the ring's last record, the call was empty: the record
+ * is removed and the call counted in tls.quiet. Otherwise the exit is recorded. C handles the end
+ * of a page, calls too deep for the call stack, and functions entered before recording began.
  */
 	.p2align 6
 entry __tsan_func_exit
@@ -443,7 +444,7 @@ entry __tsan_func_exit
 	restartable 1b, 4b
 	finish
 	ret
-	/* The kind may match by chance: it may be the second record of a timed event. */
+	/* The kind alone may match by chance: the last record may be an extra one. */
 6:	movabsq $(KIND_FUNC_ENTRY << OP_SHIFT), %rdx
 	orq CALL_PC(%rcx), %rdx
 	cmpq (RECORD_SITE - RECORD_SIZE)(%rax), %rdx

@@ -1,7 +1,7 @@
 /*
- * Looks at the shadow of the memory that a loop accessed, makes the group of records, and appends
- * it where the ring has room. Compiled without vector registers (Makefile): they hold values of the
- * program, and __snarl_loop does not save them for this file.
+ * Updates the shadow of the memory that a loop accessed, makes the group of records, and appends it
+ * if the ring has room. Compiled without vector registers (Makefile): they hold values of the
+ * program, and __snarl_loop does not save them before it calls these functions.
  */
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
@@ -9,8 +9,8 @@
 
 /* The largest stride, up or down, with which no address of a group can overflow. */
 #define MAX_STRIDE (SHADOW_USER_END / TRACE_LOOP_TURNS)
-#define FRAMES 8u	/* pending function entries that the fast path records, at most */
-#define AT_ONCE 64u	/* iterations scanned per call; if one differs, all are looked at again */
+#define FRAMES 8u	/* most pending function entries that the fast path records */
+#define AT_ONCE 64u	/* iterations scanned per call; if one differs, each is checked by itself */
 
 /* States of memory, one bit each. */
 #define PRIVATE (1u << SHADOW_DROP)
@@ -52,9 +52,7 @@ static inline bool all_are(const uint8_t *s, const uint8_t *last, uint64_t four)
 	return s > last || (four_words(s) ^ four) << (48 - 8 * (last - s)) == 0;
 }
 
-/*
- * The state of memory whose shadow words all have this value; UNKNOWN: shadow_touch() has to look.
- */
+/* The state of memory whose shadow words all have this value; UNKNOWN: call shadow_touch(). */
 static inline unsigned state_of(uint16_t value, uint16_t own)
 {
 	if (value == own)
@@ -70,8 +68,9 @@ static inline bool is_mixed(unsigned found)
 }
 
 /*
- * The number of iterations from the first on whose shadow words have the value in `four`; rounded
- * down. `mask` selects the words of an iteration. 16 bytes of shadow are `block` iterations.
+ * For strides 16 and 32: returns the number of iterations, from the first one on, whose shadow
+ * words have the value in `four`; it may be up to a batch too low. `mask` selects the words of an
+ * iteration. 16 bytes of shadow are `block` iterations.
  */
 static uint64_t scan_iterations(uint64_t addr, uint64_t stride, uint64_t iterations, uint64_t four,
 				uint64_t mask)
@@ -92,11 +91,10 @@ static uint64_t scan_iterations(uint64_t addr, uint64_t stride, uint64_t iterati
 }
 
 /*
- * An access with gaps between its iterations: returns the states found. Looks iteration by
- * iteration, and stops where the memory would be mixed; *iterations becomes the number of
- * iterations before that.
+ * touch() for an access with gaps between its iterations. Stops where the memory would be mixed:
+ * *iterations becomes the number of iterations before that.
  */
-static __attribute__((noinline)) unsigned look_strided(uint64_t addr, uint64_t stride,
+static __attribute__((noinline)) unsigned touch_strided(uint64_t addr, uint64_t stride,
 						       uint64_t *iterations, unsigned size,
 						       uint16_t own)
 {
@@ -134,11 +132,11 @@ static __attribute__((noinline)) unsigned look_strided(uint64_t addr, uint64_t s
 }
 
 /*
- * An access without gaps whose shadow words differ: returns the states found. If they are mixed,
- * *iterations becomes the number of iterations before that; if that is not known, the result says
- * that they are mixed.
+ * touch() for an access without gaps whose shadow words differ. Stops where the memory would be
+ * mixed: *iterations becomes the number of iterations before that. If that number is not known, the
+ * result has both PRIVATE and SHARED.
  */
-static __attribute__((noinline)) unsigned look_mixed(uint64_t first, uint64_t stride,
+static __attribute__((noinline)) unsigned touch_mixed(uint64_t first, uint64_t stride,
 						     uint64_t *iterations, unsigned size)
 {
 	uint64_t all = (*iterations - 1) * stride + size, some = all;
@@ -158,19 +156,20 @@ static __attribute__((noinline)) unsigned look_mixed(uint64_t first, uint64_t st
 
 /*
  * Updates the shadow of the memory that an access touched in *iterations iterations: untouched
- * memory becomes the thread's own, other threads' memory shared. Returns the states found; UNKNOWN
- * for addresses that cannot be. Mixed memory may shorten *iterations, or be returned as such.
+ * memory becomes the thread's own, other threads' memory shared. Returns the set of states found,
+ * or UNKNOWN if the addresses are invalid. If the memory is mixed, part private and part shared,
+ * *iterations becomes the number of iterations before it is, or the set has both states.
  */
-static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint64_t stride,
-							   uint64_t *iterations,
-							   unsigned size, uint16_t own)
+static inline __attribute__((always_inline)) unsigned touch(uint64_t first, uint64_t stride,
+							    uint64_t *iterations,
+							    unsigned size, uint16_t own)
 {
 	uint64_t low = first, high = first + (*iterations - 1) * stride;
 	uint16_t value;
 	unsigned state;
 
 	if (unlikely(stride + 8 > 16 && stride != size))
-		return look_strided(first, stride, iterations, size, own);
+		return touch_strided(first, stride, iterations, size, own);
 	if (unlikely((int64_t)stride < 0)) {
 		low = high;
 		high = first;
@@ -182,7 +181,7 @@ static inline __attribute__((always_inline)) unsigned look(uint64_t first, uint6
 	state = state_of(value, own);
 	if (likely(state) && all_are(shadow_at(low), shadow_at(high), value * SHADOW_FOUR))
 		return state;
-	return look_mixed(first, stride, iterations, size);
+	return touch_mixed(first, stride, iterations, size);
 }
 
 unsigned loop_make_group(struct trace_record group[TRACE_LOOP_RECORDS], const struct loop *l,
@@ -200,8 +199,8 @@ unsigned loop_make_group(struct trace_record group[TRACE_LOOP_RECORDS], const st
 		unsigned found, same = loop_equal_before(a);
 
 		found = same ? found_at[-(int)same]
-			     : look(first, stride, iterations, loop_access_size(a),
-				    __snarl_tls.own);
+			     : touch(first, stride, iterations, loop_access_size(a),
+				     __snarl_tls.own);
 		*found_at++ = (uint8_t)found;
 		if (found == PRIVATE)
 			continue;
@@ -220,7 +219,8 @@ unsigned loop_make_group(struct trace_record group[TRACE_LOOP_RECORDS], const st
 
 /*
  * Writes the record before `end`, and returns its address. Readers of a killed program's ring stop
- * at a record without a site. So records are written from the last to the first, and the site last.
+ * at a record whose site is 0. So records are written from the last to the first, and in each the
+ * site is written last.
  */
 static inline struct trace_record *put(struct trace_record *end, uint64_t addr, uint64_t site)
 {
@@ -233,8 +233,8 @@ static inline struct trace_record *put(struct trace_record *end, uint64_t addr, 
 
 /*
  * Appends a group, with pending function entries before it. Returns LOOP_SLOW if the ring has no
- * room. A time stamp follows a long group, and a group that crosses into another page of the ring,
- * since accesses have no times of their own.
+ * room. Accesses have no times of their own, so a time stamp follows a long group, and a group that
+ * ends in another page of the ring.
  */
 static inline enum loop_result append(const struct trace_record *group, unsigned count)
 {
@@ -262,7 +262,7 @@ static inline enum loop_result append(const struct trace_record *group, unsigned
 	return LOOP_DONE;
 }
 
-/* The thread is recording, and not inside the runtime. */
+/* Whether the thread records, and is not inside the runtime. */
 static inline bool can_append(const struct snarlrt_tls *tls)
 {
 	return likely(tls->self && !tls->busy && !tls->hidden);

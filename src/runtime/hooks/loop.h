@@ -2,17 +2,18 @@
  * Loops that run without hooks and are recorded afterwards.
  *
  * snarl-cc makes a second copy of an inner loop, without hooks (wrap/loops/loops_find.c). Behind
- * this copy stands a call of __snarl_loop with a descriptor (struct loop of abi/layout.h). It says
- * which accesses the loop made; registers and slots say at which addresses, and how many
- * iterations. __snarl_loop looks at the shadow of all that memory and appends records.
+ * this copy stands a call of __snarl_loop with a descriptor (struct loop of abi/layout.h). The
+ * descriptor says which accesses the loop made, and how addresses and the number of iterations
+ * follow from registers and slots. __snarl_loop updates the shadow of all that memory and appends
+ * records.
  *
- * Memory that is the thread's own and cut gets no records, as with hooks. All other accesses become
- * one group of records (abi/loop_group.h), also those to undecided memory. When the window is full,
- * record/undecided_chunks.c decides which iterations of these are kept. Where an access goes from
- * cut to shared memory, or back, the loop becomes several groups. A few iterations are recorded
- * access by access, in program order, as their hooks would have done (loop_slow.c).
+ * Accesses to memory that is the thread's own and cut are not recorded, as with hooks. All others
+ * become one group of records (abi/loop_group.h). Some of them may be undecided; when the window is
+ * full, record/undecided_chunks.c decides which of their iterations are kept. Where an access goes
+ * from cut to shared memory, or back, the loop becomes several groups; a few iterations around that
+ * point may be recorded access by access, in program order (loop_slow.c).
  *
- * Lost are the accesses of a loop in which the program crashes.
+ * The accesses of a loop in which the program crashes are not recorded.
  *
  * Example: for (int i = 0; i < 100; i++) p[i] = 7; where int *p is 0x7c3f80. gcc keeps the pointer
  * in %rbx, and its value before the loop is saved in slot 0. The code, simplified:
@@ -39,8 +40,8 @@
  *	all own and cut			nothing
  *	all shared			{ 100, LOOP, 1 access, pc 0x469eb2 }
  *					{ 0x7c3f80 | 4 << 48, WRITE of 4 bytes, pc 0x469eb2 }
- *	all untouched			the memory becomes the thread's own; the same two records, which
- *					tls.undecided counts
+ *	all untouched			the same two records, which tls.undecided counts; the memory
+ *					becomes the thread's own
  *	40 iterations cut, 60 shared	{ 60, LOOP, 1 access, pc 0x469eb2 }
  *					{ 0x7c4020 | 4 << 48, WRITE of 4 bytes, pc 0x469eb2 }
  *
@@ -57,8 +58,8 @@
 #define LOOP_LONG 256u		/* events from which on a group is followed by a time stamp */
 
 /*
- * The value of a place. `values` is the stack pointer at the entry of __snarl_loop: slots lie below
- * it, and the saved registers below the slots.
+ * The value of a place (abi/layout.h). `values` is the stack pointer at the entry of __snarl_loop:
+ * slots lie below it, and the saved registers below the slots.
  */
 static inline uint64_t loop_value(const uint64_t *values, unsigned place)
 {
@@ -89,7 +90,7 @@ static inline unsigned loop_equal_before(const struct loop_access *a)
 	return a->stride_term.factor ? 0 : a->stride_term.place;
 }
 
-/* The number of iterations; 0 if the descriptor does not fit the values. */
+/* The number of iterations; 0 if the counter did not change by a multiple of the step. */
 static inline uint64_t loop_iterations(const struct loop *l, const uint64_t *values)
 {
 	uint64_t way = loop_value(values, l->counter) -
@@ -113,7 +114,7 @@ static inline unsigned loop_access_size(const struct loop_access *a)
 	return 1u << (a->op >> 8 & TRACE_SIZE_MASK);
 }
 
-#define LOOP_MIXED (~0u)
+#define LOOP_MIXED (~0u)	/* result of loop_make_group() */
 
 /*
  * Updates the shadow for the accesses of *iterations iterations (at most TRACE_LOOP_TURNS),
@@ -164,7 +165,7 @@ SNARLRT_HIDDEN bool snarlrt_loop_scan(const uint8_t *s, uint64_t blocks, uint64_
 enum loop_result {
 	LOOP_DONE,
 	LOOP_SLOW,	/* nothing was recorded yet: snarlrt_loop_slow() has to */
-	LOOP_DELIVER,	/* recorded, and signals that were put off have to be delivered */
+	LOOP_DELIVER,	/* recorded, and deferred signals have to be delivered */
 };
 
 /* Records a loop, if it takes one group and the ring has room. Uses no vector registers. */
@@ -176,15 +177,15 @@ SNARLRT_HIDDEN enum loop_result snarlrt_loop_fast(const struct loop *l, const ui
 SNARLRT_HIDDEN enum loop_result snarlrt_loop_append(struct trace_record *group,
 						    struct trace_record *end, uint64_t iterations);
 
-/* Records a loop in as many groups as it takes. If `l` is NULL, delivers signals instead. */
+/* Records a loop in any number of groups. If `l` is NULL, delivers deferred signals instead. */
 SNARLRT_HIDDEN void snarlrt_loop_slow(const struct loop *l, const uint64_t *values);
 
 void __snarl_loop(void);
 
 /*
- * Called by the end that wrap/loops/loops_end.c writes behind a short loop: it looks at the shadow
- * and appends the group itself, and leaves all but simple cases to __snarl_loop. The functions have
- * calling conventions of their own: see loop_end_x86_64.S, loop_strided_x86_64.S and
+ * Called by the code that wrap/loops/loops_end.c writes behind a short loop. That code checks the
+ * shadow and appends the group itself, and leaves all but simple cases to __snarl_loop. The
+ * functions have calling conventions of their own: see loop_end_x86_64.S, loop_strided_x86_64.S and
  * loop_nest_x86_64.S.
  */
 void __snarl_loop_look(void);

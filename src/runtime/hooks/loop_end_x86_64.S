@@ -1,9 +1,10 @@
 /*
- * Functions for the end that wrap/loops/loops_end.c writes behind a short loop (loop.h): one looks
- * at the shadow, two begin and end the group of records that the end writes into the ring itself.
+ * Functions for the code that wrap/loops/loops_end.c writes behind a short loop (loop.h). One
+ * checks the shadow of a look. Two begin and end the group of records, which that code writes into
+ * the ring itself.
  *
- * The caller's slots begin 16 bytes below its stack pointer, right below the return address:
- * nothing may be pushed.
+ * The caller's slots begin 16 bytes below its stack pointer, right below the return address. So
+ * these functions may not push anything.
  */
 #ifdef __x86_64__
 
@@ -11,9 +12,9 @@
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
 #define NEST(field) %fs:__snarl_nest@tpoff + NEST_##field
-#define LONG 112		/* bytes of shadow from which on vector registers are faster */
-#define FRAME 64		/* bytes below the red zone: four registers */
-#define MANY (LONG_LOOP - 16)	/* events less records of a group that gets a time stamp */
+#define LONG 112		/* bytes of shadow above which vector registers are faster */
+#define FRAME 64		/* bytes below the red zone, for four registers of 16 bytes */
+#define MANY (LONG_LOOP - 16)	/* loop excess from which on a group gets a time stamp */
 
 /* Adds to %xmm1 the bits in which 64 bytes differ from %xmm0. Changes %xmm2 and %xmm3. */
 .macro look_64 at
@@ -33,10 +34,10 @@
 
 	.text
 	/*
-	 * Looks at the shadow of the memory from the byte at %rax to the one at %rdx. Shifts %esi
-	 * left and sets bit 0 if all of it is shared; the bit is 0 if all of it is the thread's own
-	 * and cut. Returns "equal" then, and "not equal" if it is neither. Changes %rax, %rdx and
-	 * %rdi.
+	 * Checks the shadow of the memory from the byte at %rax to the one at %rdx. Shifts %esi
+	 * left; bit 0 becomes 1 if all of the memory is shared, 0 if all of it is the thread's own
+	 * and cut. Returns "equal" in both cases, and "not equal" in all others. Changes %rax, %rdx
+	 * and %rdi.
 	 */
 	.p2align 5
 	.globl __snarl_loop_look
@@ -51,7 +52,7 @@ __snarl_loop_look:
 	jae look_more
 	cmpl $8, %edi
 	jb 3f
-	/* 9 to 16 granules: two times four words from each end, which may overlap. */
+	/* 9 to 16 granules: eight words from each end, which may overlap. */
 	movq SHADOW_BASE(%rax, %rax), %rdi
 	cmpq (SHADOW_BASE + 8)(%rax, %rax), %rdi
 	jne 9f
@@ -67,7 +68,7 @@ __snarl_loop_look:
 3:	cmpl $3, %edi
 	movq SHADOW_BASE(%rax, %rax), %rdi
 	jae 1b
-	/* One to three granules: the first, the last, and one at or between them. */
+	/* One to three granules: the first, the last, and the one between them, if any. */
 	cmpw SHADOW_BASE(%rdx, %rdx), %di
 	jne 9f
 	addq %rdx, %rax
@@ -150,10 +151,10 @@ look_more:
 	.size __snarl_loop_look, . - __snarl_loop_look
 
 	/*
-	 * Begins a group of up to %edx bytes, perhaps with a time stamp behind it. %rax becomes the
-	 * address of its second record, and the thread is busy until __snarl_loop_close. Returns
-	 * "equal", without effect, if the thread is busy or hidden, or the group does not fit in
-	 * the page. Changes %rdx.
+	 * Begins a group; %edx is its size in bytes at most, with the time stamp behind it, if any.
+	 * %rax becomes the address of its second record, and the thread is busy until
+	 * __snarl_loop_close. Returns "equal", without effect, if the thread is busy or hidden, or
+	 * the group does not fit in the page. Changes %rdx.
 	 */
 	.p2align 5
 	.globl __snarl_loop_open
@@ -163,7 +164,7 @@ __snarl_loop_open:
 	movl TLS(BUSY), %eax
 	orl TLS(HIDDEN), %eax		/* not one load of both: it might wait for a store to one */
 	jne 2f
-	movl $1, TLS(BUSY)		/* puts off signals */
+	movl $1, TLS(BUSY)		/* defers signals */
 	movq TLS(CUR), %rax
 	testl $(STAMP_BYTES - 1), %eax
 	je 1f
@@ -173,7 +174,7 @@ __snarl_loop_open:
 	jne 1f
 	addq $RECORD_SIZE, %rax
 	ret
-1:	movl $0, TLS(BUSY)		/* __snarl_loop will deliver signals that were put off */
+1:	movl $0, TLS(BUSY)		/* __snarl_loop will deliver deferred signals */
 2:	cmpl %eax, %eax
 	ret
 	.cfi_endproc
@@ -181,8 +182,9 @@ __snarl_loop_open:
 
 	/*
 	 * Ends the group: %rax is the end of its last record, %rcx the number of iterations less
-	 * one, %esi what the looks found. Writes the first record, which makes the group valid. The
-	 * return address identifies the code, for nests. Changes %rax, %rcx, %rdx, %rsi and %rdi.
+	 * one, %esi the bits of the looks. Writes the first record, which makes the group valid.
+	 * The return address identifies the loop, for nests. Changes %rax, %rcx, %rdx, %rsi and
+	 * %rdi.
 	 */
 	.p2align 5
 	.globl __snarl_loop_close
@@ -218,7 +220,7 @@ __snarl_loop_close:
 	movq TLS(SELF), %rax
 	addl %ecx, THREAD_LOOP_EXCESS(%rax)
 	cmpl $MANY, %ecx
-	jge 3f				/* signed: with one iteration it is -1 */
+	jge 3f				/* signed: with one iteration the excess is -1 */
 2:	movl $0, TLS(BUSY)
 	cmpl $0, THREAD_DEFERRED_COUNT(%rax)
 	jne snarlrt_loop_deliver
@@ -245,7 +247,7 @@ __snarl_loop_close:
 	movq %rcx, %rax
 	jmp 2b
 
-	/* The code that appended the last group: this may be the second round of a nest. */
+	/* This loop also appended the last group: this may be the second round of a nest. */
 .Lagain:
 	cmpl NEST(FOUND), %esi
 	jne 1b

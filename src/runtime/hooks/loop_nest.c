@@ -8,9 +8,9 @@
 #include "runtime/record/clock.h"
 #include "runtime/record/ring.h"
 
-/* Events of a nest, at most. It has one time stamp: this bounds the error of its events' times. */
+/* Most events of a nest. A nest gets one time stamp, so this bounds the error of events' times. */
 #define MAX_EVENTS 4096u
-/* Records of a nest, at most. */
+/* Most records of a nest. */
 #define MAX_RECORDS (2 + NEST_BEFORE + NEST_ACCESSES + (NEST_BEFORE + NEST_ACCESSES + 3) / 4)
 
 static bool is_shared(const struct trace_record *r)
@@ -21,7 +21,7 @@ static bool is_shared(const struct trace_record *r)
 	       *(const volatile uint16_t *)shadow_of(last) == SHADOW_SHARED;
 }
 
-/* Sets what a round adds to an address, and the next address. False if 16 bits are too few. */
+/* Sets what a round adds to an address, and the next address. False: 16 bits are too few. */
 static bool find_add(uint64_t old, uint64_t new, struct nest_expected *e)
 {
 	e->add = new - old;
@@ -46,9 +46,7 @@ static bool expect_before(struct snarlrt_nest *n, const struct trace_record *old
 	return true;
 }
 
-/*
- * Appends what each round adds to the i-th address; *to is the end. A record holds four of these.
- */
+/* Appends what each round adds to the i-th address. *to is the end of records, each for four. */
 static void put_addend(uint64_t add, unsigned i, uint64_t site, struct trace_record **to)
 {
 	if (i % 4 == 0)
@@ -85,8 +83,8 @@ static unsigned make_nest(struct snarlrt_nest *n, const struct trace_record *old
 }
 
 /*
- * Sets the addresses of the next round. The accesses of a look have fixed distances, so one is
- * enough.
+ * Sets the addresses of the next round. The accesses of a look have fixed distances, so the address
+ * of one suffices.
  */
 static void expect_looks(struct snarlrt_nest *n, const struct trace_record *new, unsigned records)
 {
@@ -119,9 +117,9 @@ static void replace(volatile struct trace_record *at, const struct trace_record 
 }
 
 /*
- * Makes a nest of the last group and the one from tls.cur to `end`, if the latter is another round
- * of it. The nest takes no more room than two groups: it has one record for four accesses instead
- * of a second group.
+ * Makes a nest of the last group and the one from tls.cur to `end`, if the latter is the next
+ * round. The nest takes no more room than two groups: instead of the second group, it has one
+ * record for each four accesses.
  */
 static bool begin_nest(struct snarlrt_thread *self, const struct trace_record *end)
 {
@@ -144,7 +142,7 @@ static bool begin_nest(struct snarlrt_thread *self, const struct trace_record *e
 	n->end = old + size;
 	n->next = n->end + n->before;
 	n->events = events + n->before;
-	/* > 0: groups of LOOP_LONG events are not part of nests */
+	/* above 0, since groups of LOOP_LONG events are not part of nests */
 	n->left = MAX_EVENTS / n->events - 2;
 	n->undecided = __snarl_tls.undecided;
 	self->in_loops += events - (uint32_t)(n->end - start);

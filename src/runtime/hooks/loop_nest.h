@@ -1,13 +1,12 @@
 /*
- * Nests of loops: an inner loop that an outer one repeats leaves nearly the same group of records
- * each time. Such rounds become one nest in the ring (abi/loop_group.h). From the third round on, a
- * round costs little more than one comparison for each look at the shadow (wrap/loops/loops_end.c,
- * loop_end_x86_64.S).
+ * Nests of loops: an inner loop that an outer one repeats appends nearly equal groups of records.
+ * Such rounds become one nest in the ring (abi/loop_group.h). From the third one on, a round costs
+ * little more than a comparison for each look (wrap/loops/loops_end.c, loop_end_x86_64.S).
  *
- * A nest begins with the second group that the same code appends, if both groups have the same
- * number of iterations and the same accesses to shared memory. There may be up to NEST_BEFORE plain
- * accesses to shared memory before each group. Before the code appends a group, it compares its
- * addresses with those that the next round should have. If they are equal, the nest's count of
+ * A nest begins when a loop appends its second group, if both groups have the same number of
+ * iterations and the same accesses to shared memory. There may be up to NEST_BEFORE plain accesses
+ * to shared memory before each group. Before the loop's code appends another group, it compares the
+ * addresses with those that the next round should have. If they are equal, the nest's number of
  * rounds grows, and the accesses before the loop are removed from the ring. Any other record ends
  * the nest: tls.cur then differs from snarlrt_nest.next.
  *

@@ -1,8 +1,8 @@
 /*
  * __snarl_loop_round: counts a further round of a nest (loop_nest.h).
  *
- * The caller's slots begin 16 bytes below its stack pointer, right below the return address:
- * nothing may be pushed.
+ * The caller's slots begin 16 bytes below its stack pointer, right below the return address. So
+ * this function may not push anything.
  */
 #ifdef __x86_64__
 
@@ -13,7 +13,7 @@
 #define FRAME (32 + RED_ZONE)	/* four registers below the caller's slots */
 
 /*
- * Compares record i at %rdx, an access before the group, with what is expected, and sets what to
+ * Compares record i at %rdx, an access before the group, with the expected one, and sets the one to
  * expect in the next round. Changes %rax.
  */
 .macro compare_before i
@@ -29,8 +29,8 @@
 
 	.text
 	/*
-	 * The caller has compared the code, the iterations, `found` and the addresses of the looks:
-	 * they are those of the next round. Counts the round, and returns "not equal". Returns
+	 * The caller has found that the loop, the iterations, `found` and the addresses of the
+	 * looks are those of the next round. Counts the round, and returns "not equal". Returns
 	 * "equal" if the nest is over: then %rcx and %esi are unchanged, and the caller appends the
 	 * group. Changes %rax, %rcx, %rdx, %rsi and %rdi otherwise.
 	 *
@@ -73,8 +73,8 @@ __snarl_loop_round:
 	ret
 
 	/*
-	 * The accesses before the loop had shared memory if no undecided record was appended since
-	 * the nest began.
+	 * If no undecided record was appended since the nest began, the accesses before the loop
+	 * were to shared memory.
 	 */
 .Lbefore:
 	movl TLS(UNDECIDED), %eax
@@ -99,7 +99,7 @@ __snarl_loop_round:
 .Lother:
 	movq $NO_NEST, NEST(NEXT)		/* ends it: expectations may be half updated */
 	movq $0, NEST(FROM)
-8:	movl $0, TLS(BUSY)		/* recording the group delivers signals that were put off */
+8:	movl $0, TLS(BUSY)		/* recording the group delivers deferred signals */
 9:	cmpl %eax, %eax
 	ret
 

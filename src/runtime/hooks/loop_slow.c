@@ -1,15 +1,15 @@
 /*
- * The slow path of loops: those whose memory is partly shared and partly cut, those with more than
- * TRACE_LOOP_TURNS iterations, and those that find the ring full.
+ * The slow path of loops: loops whose memory is partly shared and partly cut, loops with more than
+ * TRACE_LOOP_TURNS iterations, and loops that find the ring full.
  */
 #include "runtime/hooks/entry.h"
 #include "runtime/hooks/loop.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/ring.h"
 
-#define FEW 8u		/* iterations: up to this number they may be recorded access by access */
+#define FEW 8u		/* most iterations that are recorded access by access */
 
-/* append() of loop.c for the slow path: may flush the ring. */
+/* Appends a group, and a time stamp as append() of loop.c does; flushes the ring if it is full. */
 static void append(struct snarlrt_thread *self, const struct trace_record *group, unsigned count,
 		   uint32_t undecided)
 {
@@ -64,10 +64,10 @@ static void record_each(const struct loop *l, const uint64_t *values, uint64_t f
 }
 
 /*
- * Records a loop as one or more groups. Each attempt looks at the shadow for all iterations that it
- * tries, but may record fewer, if the memory is mixed. So the next attempt is bounded (`most`): to
- * four times what was recorded after such an attempt, to a quarter of what was tried after a failed
- * one. After a complete one the bound doubles.
+ * Records a loop as one or more groups. An attempt updates the shadow for all iterations that it
+ * tries, but may record fewer, if the memory is mixed. To save useless work, the next attempt is
+ * bounded (`most`): to four times the iterations recorded, or if there were none, to a quarter of
+ * those tried. After an attempt that recorded all, the bound doubles.
  */
 void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 {

@@ -11,13 +11,13 @@
 #define KEPT -RED_ZONE	/* where %rcx is saved, from the stack pointer: right below the slots */
 
 /* The frame for accesses that touch three or four granules. */
-#define ITERATIONS 0
-#define FOUND 8
+#define ITERATIONS 0		/* the caller's %rcx */
+#define FOUND 8			/* the caller's %rsi */
 #define FIRST 16		/* four shadow words of the first iteration */
-#define UNUSED 24		/* number of upper bits in these that belong to other memory */
+#define UNUSED 24		/* number of upper bits in FIRST that belong to other memory */
 #define FRAME (32 + RED_ZONE)
 
-/* Compares all iterations with the first one; each lies in one granule (\size w) or two (l). */
+/* Compares all iterations with the first one; each touches one granule (\size w) or two (l). */
 .macro look_narrow size, reg
 	mov\size (%rax), %\reg
 	testq %rcx, %rcx
@@ -45,11 +45,11 @@
 
 	.text
 	/*
-	 * Looks at the shadow of an access in %rcx + 1 iterations: from the byte at %rax to the one
-	 * %rdi behind it, in each iteration %rdx further on. Shifts %esi left and sets bit 0 if all
-	 * of the memory is shared; the bit is 0 if all of it is the thread's own and cut. Returns
-	 * "equal" then. Returns "not equal" if it is neither, or if the stride needs more than 16
-	 * bits. An iteration touches four granules at most. Changes %rax, %rdx and %rdi.
+	 * Checks the shadow of a look in %rcx + 1 iterations: from the byte at %rax to the one %rdi
+	 * further on, both %rdx further on in each iteration. Shifts %esi left; bit 0 becomes 1 if
+	 * all of the memory is shared, 0 if all of it is the thread's own and cut. Returns "equal"
+	 * in both cases, and "not equal" in all others, or if the stride needs more than 16 bits.
+	 * An iteration touches four granules at most. Changes %rax, %rdx and %rdi.
 	 */
 	.p2align 5
 	.globl __snarl_loop_look_apart

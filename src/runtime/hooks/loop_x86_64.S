@@ -1,27 +1,30 @@
 /*
  * __snarl_loop: called behind a loop that ran without hooks (loop.h). Every register is kept.
  *
- * The caller's slots lie in the 128 bytes below its stack pointer, so these are skipped. The
- * general registers are saved below them, in descending order of their numbers. So one computation
- * finds the value of any place (loop_value() in loop.h).
+ * The caller's slots lie in the 128 bytes below its stack pointer, so the frame begins below these.
+ * At its top are the general registers, in descending order of their numbers, so that one
+ * computation finds the value of any place (loop_value() in loop.h).
  *
  * The most common loops are handled here: the step is a power of two, and all memory is cut or
- * shared. C handles the rest: snarlrt_loop_fast() keeps vector registers by not using them; for
- * snarlrt_loop_slow() they are saved with xsave.
+ * shared. C handles the rest: snarlrt_loop_fast() uses no vector registers; before
+ * snarlrt_loop_slow(), they are saved with xsave.
  */
 #ifdef __x86_64__
 
 #include "layout_asm.h"
 
 #define TLS(field) %fs:__snarl_tls@tpoff + TLS_##field
-#define LONG 112		/* bytes of shadow, less 16; above it, vectors are faster */
-#define SOME 32			/* iterations with gaps from which on C is faster */
+#define LONG 112		/* bytes of shadow, less 16, from which on vectors are faster */
+#define SOME 32			/* number of iterations with gaps from which on C is faster */
 
 /*
- * The frame, upwards: a group of records; EXTENTS, for each log2 of a size the offset of the
- * access's last byte; FOUND, for each access the first word of its record, or 0 if its memory is
- * cut; 16 unused bytes; the registers; the caller's slots. FRAME is its size, up to the return
- * address.
+ * The frame, from low to high addresses:
+ *	0		a group of records
+ *	EXTENTS		bytes 0, 1, 3, 7, 15: offset of an access's last byte, by log2 of its size
+ *	FOUND		for each access, `addr` of its record, or 0 if its memory is cut
+ *			16 unused bytes, then the registers
+ *			the caller's slots
+ *	FRAME		the return address
  */
 #define EXTENTS (RECORD_SIZE * (1 + MAX_ACCESSES))
 #define FOUND (EXTENTS + 8)
@@ -332,7 +335,7 @@ __snarl_loop:
 	.cfi_def_cfa_offset 8
 	ret
 
-	/* __snarl_loop_close ends here by a jump if signals were put off: delivers them. */
+	/* Delivers deferred signals: __snarl_loop_close jumps here, __snarl_loop_round calls. */
 	.globl snarlrt_loop_deliver
 	.hidden snarlrt_loop_deliver
 	.cfi_restore %rbx
@@ -377,8 +380,8 @@ snarlrt_loop_deliver:
 	.size __snarl_loop, . - __snarl_loop
 
 	/*
-	 * For the macro scan: returns "equal" if %rax + 16 bytes from %rsi on are shared words, or
-	 * the thread's own (%r9). Changes %rax and %rsi.
+	 * For the macro scan: return "equal" if all words in the %rax + 16 bytes from %rsi on are
+	 * shared (scan_shared) or the thread's own and cut (scan_own; %r9). Change %rax and %rsi.
 	 */
 	.p2align 5
 	.type scan_shared, @function

@@ -1,9 +1,9 @@
 /*
  * snarlrt_access() for __snarl_access and __snarl_access_wide (entry_x86_64.S), whose callers
  * expect all registers but %rax and %rcx to be kept. The low 16 bytes of vector registers are
- * always saved; the rest only in the wide version, for code that may use them. The runtime does not
- * use the upper parts itself, but other threads of a controlled run may execute during the call,
- * and attaching a new thread calls libc.
+ * always saved; the rest only in the wide version, for code that uses AVX. The runtime does not use
+ * the upper parts itself, but code during the call may: other threads of a controlled run, and libc
+ * when a new thread is attached.
  *
  * Arguments: %rdi is the address, %rax the site.
  */

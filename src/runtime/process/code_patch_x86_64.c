@@ -11,13 +11,15 @@
 #include "runtime/core/sys.h"
 
 #define PAGE 4096ull
-#define NEAR (64 * PAGE)	/* entries up to this far apart share one range of writable pages */
+/* Bytes. Pages at most this far behind the writable range are added to it: fewer system calls. */
+#define NEAR (64 * PAGE)
 #define JUMP 0xe9u		/* opcode of a jump with a 32-bit distance */
 #define JUMP_SIZE 5u
 
 static const uint8_t nop[JUMP_SIZE] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const uint8_t endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
+/* Whether `code` begins with the bytes `with`. */
 static bool starts(const uint8_t *code, const uint8_t *with, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
@@ -26,7 +28,7 @@ static bool starts(const uint8_t *code, const uint8_t *with, size_t size)
 	return true;
 }
 
-/* The NOP or jump of the entry; NULL if there is neither. */
+/* Where the entry has its NOP or jump; NULL if it has neither. */
 static uint8_t *patch_point(uint64_t entry)
 {
 	uint8_t *code = (uint8_t *)entry;
@@ -53,10 +55,7 @@ static void close_pages(struct code_patch *p)
 	p->low = p->high = 0;
 }
 
-/*
- * Makes the page writable. It stays executable: other threads may run code in it, and so may this
- * one.
- */
+/* Makes the page writable. It stays executable, since threads may run code in it meanwhile. */
 static bool open_page(struct code_patch *p, uint64_t address)
 {
 	static bool warned;

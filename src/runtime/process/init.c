@@ -1,11 +1,10 @@
 /*
  * Starts the runtime before constructors of libraries and before main.
  *
- * Instrumented code may run even earlier. Its inlined checks compare the shadow word of the memory
- * with tls.own. Both are 0 until the thread is attached, so the check passes and nothing is
- * recorded. It only needs the shadow to be mapped, which is therefore done in every mode. A
- * production build (process/production.h) runs no checks until functions are switched on, and maps
- * the shadow then.
+ * Instrumented code may run even before its thread is attached. Its inlined checks compare the
+ * shadow word of the memory with tls.own. Both are 0 then, so the check finds nothing to record.
+ * But it needs the shadow to be mapped, which is therefore done in every mode. A production build
+ * (process/production.h) runs no checks until functions are switched on, and maps the shadow then.
  */
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -54,8 +53,8 @@ static const char *find_option(char **envp)
 }
 
 /*
- * The kernel puts the environment's strings above the first frame: the last one marks the stack's
- * top.
+ * Estimates the bounds of main's stack. The kernel puts the environment's strings above the first
+ * frame, so the end of the last one is near the stack's top.
  */
 static void find_main_stack(char **envp)
 {
@@ -124,9 +123,7 @@ static void start_control(const struct run_options *o, char **envp)
 	}
 	ctl_signal_calls = &snarlrt_signal_calls;
 	mode_set(&mode_control);
-	/*
-	 * Runs of a fork server would all write this file: only a run without a server is traced.
-	 */
+	/* Only a run without a fork server is traced: all runs of a server would write one file. */
 	ctl.tracing = o->trace[0] && o->server == RUN_NO_SERVER && snarlrt_process_open(o);
 	ctl.values = ctl.tracing && o->values;
 	ctl_crash_install();
@@ -182,7 +179,7 @@ static void start_mode(const struct run_options *o, char **envp)
 	}
 }
 
-/* A chooser for modes check and guard: functions with a site that the rules name. */
+/* The dual_chooser of modes check and guard: functions with a site that the rules name. */
 static bool has_rule_site(void *context, const struct dual_module_id *module, uint64_t start,
 			  uint64_t end)
 {

@@ -1,6 +1,6 @@
 /*
- * Reports which files are mapped where, so that the tool can name pcs, and applies lists of sites
- * to their code.
+ * Reports where each module is mapped, so that the tool can symbolise pcs, and applies lists of
+ * sites to the module's code.
  */
 #include <elf.h>
 #include <link.h>
@@ -19,10 +19,10 @@
 
 /* State of one scan, and the module that dl_iterate_phdr() is at. */
 struct found {
-	uint64_t seen;		/* on_opened(): number of modules visited */
+	uint64_t seen;		/* for on_opened(): number of modules visited */
 	bool any_new;		/* a module was reported for the first time */
 	unsigned long long adds, subs;	/* dlpi_adds and dlpi_subs of this scan */
-	/* A MODULE chunk: the members up to the end are written as they lie here. */
+	/* A MODULE chunk: the members from here on are written in one piece. */
 	struct trace_chunk chunk;
 	struct trace_module module;
 	uint8_t rest[BUILD_ID_MAX + 4096];	/* the build-id, then the path */
@@ -31,7 +31,7 @@ struct found {
 /* A module that the last scan saw. */
 struct module {
 	uint64_t base, start, end;	/* load bias; addresses that it is mapped to */
-	/* Checksum of build-id and path: tells apart files mapped at one address. */
+	/* Checksum of build-id and path: distinguishes files mapped at one address in turn. */
 	uint32_t check;
 	uint32_t scan;		/* number of the last scan that saw it */
 	bool reported;
@@ -44,7 +44,7 @@ static struct snarlrt_lock scan_lock;
 static uint32_t scans;			/* number of scans so far */
 static unsigned long long adds, subs;	/* dlpi_adds and dlpi_subs of the last scan */
 
-/* Returns the module, added if it is new; NULL without memory. */
+/* Returns the entry of the module, which is added if it is new. NULL: there is no memory. */
 static struct module *get_module(const struct trace_module *found, uint32_t check)
 {
 	struct module *m;
@@ -181,7 +181,7 @@ static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Forgets modules that are gone, and the owners of their memory: the addresses may be reused. */
+/* Removes unmapped modules, and resets the shadow of their memory: addresses may be reused. */
 static void drop_unmapped(void)
 {
 	struct module **at = &loaded;
@@ -201,13 +201,12 @@ static void drop_unmapped(void)
 }
 
 /*
- * Under control: lists modules in the report for the tool. With a fork server these are the ones
- * opened since main began, since the tool reads the others from the server's /proc/PID/maps.
- * Without a server it is all modules.
+ * In a controlled run: adds the module to the report. With a fork server, only modules opened since
+ * main began are added, since the tool finds the others in the server's /proc/PID/maps.
  */
 static int on_opened(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	/* Modules before main: dl_iterate_phdr() lists in order of loading. */
+	/* Number of modules loaded before main. They come first: the order is that of loading. */
 	static uint64_t at_start;
 	struct ctl_report *r = &ctl.block->report;
 	struct found *f = arg;
@@ -264,7 +263,7 @@ void snarlrt_modules_scan(void)
 	if (!nothing_new) {
 		drop_unmapped();
 		if (found.any_new && adds)
-			snarlrt_stamp();
+			snarlrt_stamp();	/* accesses by the new modules' code come later */
 		found.any_new = false;
 		adds = found.adds;
 		subs = found.subs;
@@ -273,10 +272,10 @@ void snarlrt_modules_scan(void)
 	snarlrt_signals_set(mask);
 }
 
-/* The question and answer of snarlrt_module_id(). */
+/* Arguments and results of snarlrt_module_id(). */
 struct id_query {
 	uint64_t address, base;
-	uint32_t room, size;	/* of the buffer; of the build-id found */
+	uint32_t room, size;	/* bytes of the buffer `id`; bytes of the build-id found */
 	uint8_t *id;
 };
 

@@ -7,17 +7,14 @@
 #include "runtime/core/runtime.h"
 
 /*
- * Looks for modules that were loaded or unmapped since the last scan, and reports new ones: to the
- * trace, to the monitor, or under control to the tool.
+ * Finds modules that were loaded or unmapped since the last scan. Reports new ones: to the trace,
+ * to the monitor, or in a controlled run to the tool.
  */
 SNARLRT_HIDDEN void snarlrt_modules_scan(void);
 
 /* Takes the lock before a fork (`begin`); releases it after, in parent and child. */
 SNARLRT_HIDDEN void snarlrt_modules_fork(bool begin);
-/*
- * In a forked child that is recorded: the next scan reports all modules again, to the child's
- * trace.
- */
+/* In a forked child that is recorded: the next scan reports all modules, to the child's trace. */
 SNARLRT_HIDDEN void snarlrt_modules_forked(void);
 
 /*

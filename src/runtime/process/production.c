@@ -66,7 +66,7 @@ bool dual_choose_none(void *context, const struct dual_module_id *module, uint64
 	return false;
 }
 
-/* A listed pc is the return address of the hook, so it may equal `end` but not `start`. */
+/* The dual_chooser of active=FILE. A pc follows a call, so it may equal `end` but not `start`. */
 static bool choose_listed(void *context, const struct dual_module_id *module, uint64_t start,
 			  uint64_t end)
 {
@@ -85,9 +85,7 @@ static bool choose_listed(void *context, const struct dual_module_id *module, ui
 	return low < count && sites[low] + module->base <= end;
 }
 
-/*
- * Marks the callers of marked DUAL_INNER functions, transitively: only they have entries to switch.
- */
+/* Marks the callers of marked DUAL_INNER functions, transitively: these have no entry to switch. */
 static void mark_callers(const struct module *m)
 {
 	size_t count = (size_t)(m->stop - m->start);

@@ -1,4 +1,4 @@
-/* Plain accesses while recording that the assembly's fast paths do not handle; ranges. */
+/* Records plain accesses that the assembly's fast paths do not handle, and ranges. */
 #include "runtime/record/allocation_sites.h"
 #include "runtime/record/clock.h"
 #include "runtime/record/record_mode.h"
@@ -6,8 +6,8 @@
 #include "runtime/record/shadow.h"
 
 /*
- * Records an access to shared memory within one or two granules. False: anything else, or the ring
- * needs attention.
+ * Records an access to shared memory within one or two granules. False: the memory is not shared,
+ * or the ring needs C code (a stamp is due, calls are pending).
  */
 static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t site)
 {
@@ -21,8 +21,8 @@ static inline bool access_quick(struct snarlrt_tls *tls, uint64_t addr, uint64_t
 }
 
 /*
- * Whether a page of the ring ends within the next three records, so that the ring would add a stamp
- * of its own among them.
+ * Whether a page of the ring ends within the next three records: then snarlrt_append() would add a
+ * stamp of its own among them.
  */
 static bool page_ends(void)
 {
@@ -31,7 +31,7 @@ static bool page_ends(void)
 	return at == 0 || STAMP_BYTES - at < 4 * sizeof(struct trace_record);
 }
 
-/* Records an access between two equal stamps, which gives it that time. */
+/* Records an access between two stamps of one time, which gives the access that time. */
 static void append_timed(struct snarlrt_thread *self, const struct trace_record *r)
 {
 	struct trace_record time = { clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0) };
@@ -56,10 +56,7 @@ void record_access(uint64_t addr, uint64_t site)
 	if (unlikely(self->claims) && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == 0)
 		allocation_claim(self, addr);
-	/*
-	 * The access will be recorded, as the granule is not private and cut. So its calls can be
-	 * recorded first.
-	 */
+	/* Unless the memory is cut, the access will be recorded; so pending calls can be, first. */
 	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)
 		snarlrt_tell_frames(self);
@@ -83,7 +80,7 @@ void record_access(uint64_t addr, uint64_t site)
 
 /*
  * Records a small range if all of it is shared or all of it undecided. False: nothing was done,
- * since calls must be recorded first or the ring needs attention.
+ * because it is neither, calls are pending, or a page of the ring ends.
  */
 static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint64_t size,
 			       uint64_t site)

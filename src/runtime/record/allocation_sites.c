@@ -2,20 +2,21 @@
  * Predicts for each heap block whether threads will share it, from earlier blocks of the same
  * allocation site, and initialises its shadow accordingly.
  *
- * Blocks that threads hand to each other are private at first and shared then, so each word changes
- * its shadow twice. If the last SHARED_BLOCKS blocks of a site all became shared, the next one
- * begins as shared. That keeps only few records too many. One block in WATCHED_SHARE still begins
- * as new memory, to see whether the prediction holds. When such blocks are freed their shadow stays
- * shared, so that the next block there needs no work.
+ * Blocks that become shared: the shadow of each granule changes twice, from untouched to owned to
+ * shared. If the last SHARED_BLOCKS blocks of a site all became shared, the next one begins as
+ * shared. The cost is that its first accesses, by one thread, are recorded for nothing. One block
+ * in WATCHED_SHARE still begins as new memory, to see whether the prediction holds. When shared
+ * blocks of such sites are freed, their shadow stays shared, so that the next block there needs no
+ * work.
  *
- * Blocks that stay with their thread, the tables of a compressor for instance, have all their
- * accesses recorded, kept for the length of the window and dropped, block after block. Once the
- * window has been full, so that history is cut anyway, buffers of a site whose blocks all stayed
- * private begin as the thread's own, with their history cut. If one is shared later, that is
- * noticed and counted, and the site's streak starts again. Small blocks are excluded: little is
- * done to each, and if one in a million is handed on, its early history matters.
+ * Blocks that stay private, such as the tables of a compressor: all their accesses are recorded,
+ * kept for the length of the window and dropped, block after block. So once the window has been
+ * full, which means that history is cut anyway, a buffer of a site whose blocks all stayed private
+ * begins as the thread's own and cut. If such a block becomes shared later, it is counted
+ * (cut_locations), and the site's streak starts again. Small blocks never begin so: each has few
+ * accesses, and if one in a million is handed to another thread, its early history matters.
  *
- * An allocation site is the pc of the allocation and the two calls around it, since many programs
+ * An allocation site is the pc of the allocation and the two innermost calls, since many programs
  * wrap malloc.
  */
 #include "abi/mix.h"
@@ -29,10 +30,10 @@
 #define WATCHED_SHARE 32u	/* one block in this many begins as new memory nevertheless */
 /* Weight of private blocks in a row after which buffers begin as private. */
 #define PRIVATE_BLOCKS 32
-/* Bytes: a private block has weight 1, and 1 more for each of these. */
+/* A private block has weight 1, and 1 more for each of these bytes. */
 #define BLOCK_WEIGHT 4096u
 #define BUFFER 4096u	/* bytes; smaller blocks never begin as private */
-/* Bytes; larger blocks become private page by page (claims), and never begin as shared. */
+/* Bytes; larger blocks begin as private page by page (claims), and never as shared. */
 #define BIG (64u << 10)
 #define PAGE 4096ull
 #define USER_END (1ull << 47)
@@ -45,17 +46,19 @@ static inline uint64_t mix(uint64_t h, uint64_t v)
 	return mix_spread(h ^ v);
 }
 
-/* The word of a block, by its address: address / 16, site, thread. */
+/* The block word of the block at this address; another block may have overwritten it. */
 static inline uint64_t *block_word_of(uint64_t addr)
 {
 	return clock_block_of((const void *)addr);
 }
 
+/* A block word: address / 16, number of the allocation site, low bits of the thread id. */
 static inline uint64_t make_block_word(uint64_t addr, uint64_t site, uint32_t thread)
 {
 	return addr >> 4 << 21 | site << 9 | (thread & 511);
 }
 
+/* The number of the allocation site, below SITES. */
 static uint64_t site_of(const struct snarlrt_thread *self, const void *pc)
 {
 	const struct snarlrt_frame *frame = __snarl_tls.frame;
@@ -69,15 +72,15 @@ static uint64_t site_of(const struct snarlrt_thread *self, const void *pc)
 }
 
 /*
- * Claims a big block. The thread's last SNARLRT_CLAIMS claims are kept; untouched memory of older
- * ones counts as new.
+ * Claims a big block: each page becomes the thread's own and cut when the thread first accesses it.
+ * Only the thread's last SNARLRT_CLAIMS claims are kept.
  */
 static void claim(struct snarlrt_thread *self, uint64_t addr, uint64_t size, uint64_t birth)
 {
 	self->claim[self->claims++ % SNARLRT_CLAIMS] = (struct snarlrt_claim){ addr, size, birth };
 }
 
-/* Drops the claim on an earlier block at this address, or the new block would inherit it. */
+/* Drops the claim on an earlier block at this address: it must not hold for the new block. */
 static void drop_claim(struct snarlrt_thread *self, uint64_t addr)
 {
 	for (unsigned i = 0; i < SNARLRT_CLAIMS; i++)
@@ -101,7 +104,7 @@ static void begin_block(struct snarlrt_thread *self, uint64_t addr, uint64_t siz
 	if (self->claims)
 		drop_claim(self, addr);
 	if (shared && shadow_is(addr, size, shadow_shared()))
-		return;		/* it stayed shared */
+		return;		/* its shadow stayed shared when the last block there was freed */
 	shadow_reset(self, addr, size);
 	if (shared) {
 		shadow_fill(addr, size, shadow_shared());
@@ -115,8 +118,8 @@ static void begin_block(struct snarlrt_thread *self, uint64_t addr, uint64_t siz
 }
 
 /*
- * snarlrt_note() for these frequent kinds in mode record. The caller has entered already; entering
- * and leaving once per call of malloc saves a tenth.
+ * snarlrt_note() for allocations and frees in mode record. The caller has called snarlrt_enter()
+ * already, which saves a second one per call of malloc.
  */
 static inline __attribute__((always_inline)) void note(struct snarlrt_thread *self,
 						       enum trace_kind kind, uint64_t addr,
@@ -181,7 +184,7 @@ bool allocation_claim_page(struct snarlrt_thread *self, uint64_t addr)
 	return false;
 }
 
-/* Updates a site's streak. Of two updates at once, one may be lost, which does no harm. */
+/* Updates a site's streak. If two threads do so at once, one update may be lost: harmless. */
 static void update_streak(int8_t *at, uint64_t birth, uint32_t thread, uint64_t size,
 			  const struct shadow_census *c)
 {

@@ -16,11 +16,12 @@ SNARLRT_HIDDEN void birth_note(const void *start, size_t room, size_t size, cons
 /* Records that a block is about to be freed, and resets the shadow of its memory. */
 SNARLRT_HIDDEN void birth_note_end(const void *start, size_t room, const void *pc);
 
+/* allocation_claim() for a thread that has made claims. */
 SNARLRT_HIDDEN bool allocation_claim_page(struct snarlrt_thread *self, uint64_t addr);
 
 /*
- * The thread accesses memory that no thread has accessed. True: it is in a claimed block, and the
- * rest of the page is now the thread's, except what other threads took first.
+ * Called when the thread accesses an untouched granule. True: the granule is in a block that the
+ * thread has claimed, and all untouched granules of the page are now the thread's own and cut.
  */
 static inline bool allocation_claim(struct snarlrt_thread *self, uint64_t addr)
 {

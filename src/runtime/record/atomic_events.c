@@ -1,5 +1,5 @@
 /*
- * Atomic operations while recording.
+ * Records atomic operations.
  *
  * The operation and its time are one step: both happen under the lock of the object's clock stripe
  * (clock.h), so the trace never shows a load before the store that it read from. That lock also
@@ -33,10 +33,10 @@ void coverage_atomic_begin(struct mode_atomic *op)
 }
 
 /*
- * Makes the memory of an atomic operation shared. Atomic events are always kept. But another
- * thread's earlier plain accesses to the memory would be dropped if it stayed that thread's own.
+ * Updates the shadow for an atomic operation. The event itself is always kept. But earlier plain
+ * accesses of another thread would be dropped if the memory stayed that thread's own.
  */
-static inline void share(const struct mode_atomic *op)
+static inline void touch(const struct mode_atomic *op)
 {
 	if (snarlrt.filter)
 		shadow_touch((uint64_t)op->addr, 1ull << op->log2);
@@ -60,7 +60,7 @@ void record_atomic_end(struct mode_atomic *op)
 
 	if (!self)
 		return;
-	share(op);
+	touch(op);
 	snarlrt_append_two(self, addr_of(op), site_of(op), clock_unlock(self, op->seen), op->value);
 	snarlrt_leave(self);
 }
@@ -73,7 +73,7 @@ void coverage_atomic_end(struct mode_atomic *op)
 
 	if (!self)
 		return;
-	share(op);
+	touch(op);
 	snarlrt_append(self, r, 2);
 	snarlrt_profile_flush(self);
 	clock_unlock(self, op->seen);

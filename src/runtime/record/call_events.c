@@ -1,12 +1,12 @@
-/* Events of calls that interposers record (snarlrt_note), and what a thread waits for. */
+/* Records events of interposed calls (snarlrt_note), and which object a thread waits for. */
 #include "abi/trace_roles.h"
 #include "runtime/record/mutex_clock.h"
 #include "runtime/record/parallel_coverage.h"
 #include "runtime/record/record_mode.h"
 
 /*
- * clock_plausible() for times far ahead of the thread's. They may be garbage in uninitialised
- * memory, or from a file that was written before the machine was started.
+ * clock_plausible() for times far ahead of the thread's. Such a number may be garbage in
+ * uninitialised memory, or a time from before a reboot, in a mapped file.
  */
 uint64_t clock_plausible_far(uint64_t seen)
 {
@@ -20,8 +20,8 @@ static bool is_frequent(enum trace_kind kind)
 	       kind == TRACE_MALLOC || kind == TRACE_FREE;
 }
 
-/* Kinds that other threads cannot notice before the thread's next event. */
-static bool is_known_later(enum trace_kind kind)
+/* Whether other threads cannot notice the event before the thread's next one: no need to fold. */
+static bool can_fold_later(enum trace_kind kind)
 {
 	return trace_roles(kind) & ROLE_ACQUIRE || kind == TRACE_MALLOC;
 }
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 	snarlrt_append_two(self,
 			   ((uint64_t)object & TRACE_ADDR_MASK) | (uint64_t)(uint16_t)result << 48,
 			   TRACE_SITE(kind, detail, pc), time, arg);
-	if (folds && !is_known_later(kind)) {
+	if (folds && !can_fold_later(kind)) {
 		snarlrt_profile_flush(self);
 		snarlrt_profile_fold();
 	}
@@ -78,9 +78,9 @@ void coverage_note(enum trace_kind kind, unsigned detail, const void *object, ui
 }
 
 /*
- * Records a stamp before a wait. Accesses have no time of their own, but lie between two times of
- * their thread. Without the stamp, accesses before a long wait would seem to be in the middle of
- * it, after what other threads did meanwhile.
+ * Records a stamp before a wait. Accesses have no time of their own; readers place them between two
+ * times of their thread. Without the stamp, readers would place accesses before a long wait in the
+ * middle of it, after events of other threads that happened meanwhile.
  */
 static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 {
@@ -94,8 +94,8 @@ static __attribute__((noinline)) void stamp_wait(struct snarlrt_thread *self)
 }
 
 /*
- * Records pending calls and makes room in the ring before a wait, so that the event itself is
- * recorded quickly: other threads may be waiting for this one then.
+ * Records pending calls and makes room in the ring before a wait. The event after the wait is then
+ * recorded quickly, which matters because other threads may wait for this one by then.
  */
 static __attribute__((noinline)) void prepare_event(struct snarlrt_thread *self)
 {

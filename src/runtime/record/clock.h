@@ -6,16 +6,16 @@
  * new time is at least the TSC, and greater than the thread's last time and the stripe's. So the
  * order of times never contradicts the order in which threads used an object, even if the TSCs of
  * two CPUs disagree. Times are even; bit 0 of a stripe is a lock, so that an atomic operation and
- * its time are one step. Reading the TSC costs as much as all the rest. So for frequent kinds of
- * events a thread reads it at every CLOCK_TSC_INTERVAL-th event only, and adds CLOCK_STEP in
- * between.
+ * its time are one step. Reading the TSC costs as much as the rest of recording an event. So for
+ * frequent kinds of events, a thread reads it only at every CLOCK_TSC_INTERVAL-th event, and adds
+ * CLOCK_STEP in between.
  *
- * Most of what is left is the cost of a locked instruction. So a thread that updates a stripe
+ * The largest remaining cost is a locked instruction per event. So a thread that updates a stripe
  * reserves times: it stores a time CLOCK_AHEAD later than its own. While the stripe holds that
  * value, no other thread has used the object. The thread then takes times up to it without writing
- * the stripe, for example for the unlock after a lock. The next thread to come gets a later time
- * than all of these. If it comes at that very moment, neither thread knows of the other's event,
- * unless by another object.
+ * the stripe, for example for the unlock after a lock. The next thread that uses the object gets a
+ * later time than all of these. If it does so while the first thread takes a reserved time, the two
+ * events overlap, and nothing but other objects orders them.
  */
 #ifndef RUNTIME_RECORD_CLOCK_H
 #define RUNTIME_RECORD_CLOCK_H
@@ -27,7 +27,7 @@
 #define CLOCK_STRIPES 1024u	/* each in a cache line of its own */
 #define CLOCK_STEP 2u		/* times are multiples of this */
 #define CLOCK_TSC_INTERVAL 16u	/* events of a thread from one reading of the TSC to the next */
-/* Ticks; less than it takes to pass an object between threads, so that the TSC keeps up. */
+/* Ticks; less than passing an object between threads takes, or times would outrun the TSC. */
 #define CLOCK_AHEAD 16u
 /* Ticks, some tenths of a second: times closer than this are plausible without reading the TSC. */
 #define CLOCK_NEAR (1ull << 30)
@@ -36,15 +36,13 @@
 
 struct clock_stripe {
 	uint64_t time __attribute__((aligned(64)));
-	/*
-	 * Words of allocation_sites.c, one per block; in the cache line that the block's event uses
-	 * anyway.
-	 */
+	/* Block words (allocation_sites.c), in a cache line that the block's events use anyway. */
 	uint64_t block[CLOCK_BLOCKS];
 };
 
 extern SNARLRT_HIDDEN struct clock_stripe snarlrt_stripes[CLOCK_STRIPES];
 
+/* Waits until the stripe is not locked, and returns its time. */
 SNARLRT_HIDDEN uint64_t clock_stripe_wait(uint64_t *stripe);
 
 static inline uint64_t clock_hash(const void *object)
@@ -73,6 +71,7 @@ static inline void clock_expect(const void *object)
 	__asm__ volatile("prefetchw %0" : : "m"(*clock_stripe_of(object)));
 }
 
+/* Returns the thread's next time, later than `seen`. */
 static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
 {
 	uint64_t now = self->last_time + CLOCK_STEP;
@@ -96,6 +95,7 @@ static inline void clock_raise(struct snarlrt_thread *self, uint64_t seen)
 		self->last_time = seen;
 }
 
+/* call_events.c */
 SNARLRT_HIDDEN uint64_t clock_plausible_far(uint64_t seen);
 
 static inline bool clock_is_near(const struct snarlrt_thread *self, uint64_t seen)
@@ -117,8 +117,8 @@ static inline uint64_t clock_now(struct snarlrt_thread *self)
 }
 
 /*
- * clock_now() after all loads of the thread are done. A thread that waited for a plain flag gets a
- * later time than the write that it saw.
+ * clock_now() after all earlier loads of the thread have completed. So a thread that spun on a
+ * plain flag gets a later time than the write that it saw.
  */
 static inline uint64_t clock_now_behind(struct snarlrt_thread *self)
 {
@@ -154,6 +154,7 @@ static inline uint64_t clock_event(struct snarlrt_thread *self, const void *obje
 	return now;
 }
 
+/* Locks the stripe, and returns its time. */
 static inline uint64_t clock_stripe_lock(uint64_t *stripe)
 {
 	uint64_t seen = __atomic_load_n(stripe, __ATOMIC_RELAXED);

@@ -15,7 +15,7 @@ void record_entry(uint64_t caller, uint64_t pc)
 	if (__snarl_tls.frame < __snarl_tls.frame_end)	/* the thread was just attached */
 		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
 	else {
-		/* Without pending calls, exits reach this C code, too. */
+		/* C counts exits of such calls; it sees all of them only if no call is pending. */
 		snarlrt_tell_frames(self);
 		self->too_deep++;
 	}
@@ -23,8 +23,8 @@ void record_entry(uint64_t caller, uint64_t pc)
 }
 
 /*
- * Removes the record of the entry of the function that ends, if it is the ring's last record. The
- * assembly does the same.
+ * Removes the record of the ending function's entry if it is the ring's last one, as the assembly
+ * does.
  */
 static bool remove_entry(const struct snarlrt_thread *self)
 {
@@ -93,7 +93,7 @@ void record_unwind(uint64_t depth)
 
 	if (!tls->self || !tls->frame_end)
 		return;
-	self = snarlrt_enter();		/* a signal handler must not see it half done */
+	self = snarlrt_enter();		/* signal handlers must not see a call stack half changed */
 	truncate_frames(tls, depth);
 	if (self)
 		snarlrt_leave(self);

@@ -2,10 +2,10 @@
  * The trace clock of mutexes: while the program is recorded, each mutex holds the time of its last
  * event.
  *
- * A time elsewhere (clock.h) would cost two more cache line transfers inside the critical section.
- * Here it comes along with the mutex, and its holder needs no locked instruction. The time is in
- * the links of glibc's list of robust mutexes, which other mutexes do not use; pthread_mutex_init
- * clears them.
+ * A stripe (clock.h) would cost two more cache line transfers inside the critical section. The time
+ * in the mutex is in a cache line that the holder has anyway, and needs no locked instruction. It
+ * is stored in the links of glibc's list of robust mutexes, which other mutexes do not use;
+ * pthread_mutex_init clears them.
  */
 #ifndef RUNTIME_RECORD_MUTEX_CLOCK_H
 #define RUNTIME_RECORD_MUTEX_CLOCK_H
@@ -22,7 +22,7 @@ static inline uint64_t *mutex_time_slot(pthread_mutex_t *mutex)
 	return (uint64_t *)(void *)&mutex->__data.__list.__next;
 }
 
-/* NULL: the mutex is robust or process-shared or the like, and has no room for a time. */
+/* Where the mutex has its time; NULL: it has no room, being robust, process-shared or the like. */
 static inline uint64_t *mutex_time(pthread_mutex_t *mutex)
 {
 	if ((unsigned)__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED) > MUTEX_PLAIN)
@@ -36,15 +36,15 @@ static inline uint64_t mutex_last(const struct snarlrt_thread *self, pthread_mut
 	return clock_plausible(self, __atomic_load_n(mutex_time_slot(mutex), __ATOMIC_RELAXED));
 }
 
-/* Whether the current thread holds the mutex. No other thread can change that answer. */
+/* Whether the current thread holds the mutex. No other thread can change that. */
 static inline bool mutex_is_held(const struct snarlrt_thread *self, pthread_mutex_t *mutex)
 {
 	return (uint32_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == self->tid;
 }
 
 /*
- * A time for an event on a mutex, later than all earlier events on it. A thread that does not hold
- * it, because a call failed or is wrong, must not undo the time that the holder stores.
+ * Returns a time for an event on a mutex, later than all earlier events on it. A thread that does
+ * not hold the mutex, because a call failed or is misused, must not overwrite a time of the holder.
  */
 static inline uint64_t mutex_event(struct snarlrt_thread *self, pthread_mutex_t *mutex)
 {
@@ -64,7 +64,7 @@ static inline uint64_t mutex_event(struct snarlrt_thread *self, pthread_mutex_t 
 }
 
 /*
- * A time for the begin or end of a wait, later than all earlier events on the condition variable
+ * A time for the begin or end of a wait: later than all earlier events on the condition variable
  * and on the mutex, which the thread holds.
  */
 static inline uint64_t mutex_event_wait(struct snarlrt_thread *self, const void *cond,
@@ -93,9 +93,8 @@ static inline bool mutex_is_quiet(void)
 
 /*
  * snarlrt_note() for an event of a mutex that the thread holds: after taking it or before releasing
- * it. False: nothing was done, because calls must be recorded first or the ring needs attention (as
- * when cur is NULL). It calls no function, so that no register must be saved while other threads
- * may wait for the mutex. Signals may have been deferred meanwhile.
+ * it. False: nothing was done, and the caller calls snarlrt_note(). Calls no function: no registers
+ * are saved while other threads may wait for the mutex. Deferred signals are left to the caller.
  */
 static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kind,
 							     pthread_mutex_t *mutex, const void *pc)

@@ -1,6 +1,6 @@
 /*
- * The nest of loops at the end of a thread's ring, if any (hooks/loop_nest.h). It ends when the
- * ring is cleared.
+ * The nest that may be at the end of a thread's ring (hooks/loop_nest.h). It ends when the ring is
+ * cleared.
  */
 #ifndef RUNTIME_RECORD_NEST_H
 #define RUNTIME_RECORD_NEST_H

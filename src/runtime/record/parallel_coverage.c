@@ -3,18 +3,19 @@
  * their rings as when the program is recorded, but the rings go to the fold in the tool's memory,
  * not to a trace.
  *
- * A thread moves its ring to a queue (coverage/fold/queue.h) when a page of it is full, and at each
- * event but those of kinds ACQUIRE and malloc. Such events are recorded before other threads can
- * notice the call. So everything a thread did is in the queue before the events that it happens
+ * A thread moves its records from the ring to a queue (coverage/fold/queue.h) when a page of the
+ * ring is full, and at each event other than an acquisition or malloc. It does so before other
+ * threads can notice the event. So an event is in the queue before all events that it happens
  * before. The order of the queue is exact for locks, conditions and atomics, and for plain accesses
- * that these order. A racing access counts at its thread's next event or end of page.
+ * that these order. A racing access takes the position of its thread's next move.
  *
- * When the queue is long enough, the next thread that comes folds it, unless one does so already.
+ * When the queue is long enough, the next thread that moves its records folds the queue, unless
+ * another thread does so already.
  *
  * While a granule is private, its first CUT_AFTER accesses are folded, and those up to the next
- * move of the ring. Then it is cut, and accesses cost nothing. If it becomes shared later, its
- * earlier accesses are forgotten, since the last one is not known. Dependencies on them are lost
- * and counted, never invented. With filter=off nothing is cut.
+ * move. Then it is cut, and accesses cost nothing. If it becomes shared later, the fold forgets its
+ * earlier accesses, since the last one is not known. Dependencies on them are lost and counted,
+ * never invented. With filter=off nothing is cut.
  */
 #include "runtime/record/parallel_coverage.h"
 
@@ -25,11 +26,11 @@
 #include "runtime/core/tool_block.h"
 #include "runtime/record/ring.h"
 
-#define CUT_AFTER 32u
-#define ACCESS_COUNTS (1u << 16)
-/* Records in the queue from which on it is folded. */
+#define CUT_AFTER 32u		/* accesses to a private granule after which it is cut */
+#define ACCESS_COUNTS (1u << 16)	/* size of a table that is hashed by granule */
+/* Number of records in the queue from which on it is folded. */
 #define FOLD_FROM (TRACE_QUEUE_RECORDS / 4)
-/* Times that the end of the process yields to a thread that is moving its ring. */
+/* How often the end of the process yields to a thread that is moving its records. */
 #define END_WAITS 1000u
 
 static struct {
@@ -41,17 +42,17 @@ static struct {
 static uint8_t access_counts[ACCESS_COUNTS] SNARLRT_BIG;
 
 /*
- * What is moving the records of a slot's ring: nothing, its thread, or the end of the process, for
- * good.
+ * For each slot, the mover of the ring's records: none, the slot's thread, or, for good, the end of
+ * the process.
  */
 enum { MOVER_NONE, MOVER_THREAD, MOVER_END };
 static uint8_t movers[LIVE_SLOTS] SNARLRT_BIG;
 
-static bool mover_take(uint32_t slot, uint8_t who)
+static bool mover_take(uint32_t slot, uint8_t mover)
 {
 	uint8_t none = MOVER_NONE;
 
-	return __atomic_compare_exchange_n(&movers[slot], &none, who, false, __ATOMIC_ACQUIRE,
+	return __atomic_compare_exchange_n(&movers[slot], &none, mover, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 
@@ -74,8 +75,8 @@ bool snarlrt_profile_begin(const char *path)
 }
 
 /*
- * Folds the queue if it is long enough and no thread does. Called between enter and leave, and
- * never while the thread holds a lock that others spin for.
+ * Folds the queue if it is long enough and no other thread does. Called between enter and leave,
+ * and never while the thread holds a lock that other threads spin for.
  */
 void snarlrt_profile_fold(void)
 {
@@ -92,8 +93,8 @@ void snarlrt_profile_fold(void)
 }
 
 /*
- * Waits until the queue has room up to position `end`. Threads that reserved earlier positions may
- * not have written them yet.
+ * Waits until the queue has room up to position `end`: folds it as far as possible. Threads that
+ * reserved earlier positions may not have written them yet.
  */
 static void wait_for_room(uint64_t end)
 {
@@ -111,6 +112,7 @@ static void wait_for_room(uint64_t end)
 	}
 }
 
+/* Appends a thread's records to the queue, as one entry. */
 static void queue_put(uint32_t thread, const struct trace_record *from, uint32_t count)
 {
 	uint64_t at = __atomic_fetch_add(&coverage.queue->tail, count + 1, __ATOMIC_ACQ_REL);
@@ -124,12 +126,13 @@ static void queue_put(uint32_t thread, const struct trace_record *from, uint32_t
 	__atomic_store_n(&first->site, trace_queue_mark(at), __ATOMIC_RELEASE);
 }
 
+/* Counts an access to a private granule, and cuts it if it had many. */
 static void cut_granule(uint64_t granule, uint16_t uncut)
 {
 	uint16_t *s = (uint16_t *)(SHADOW_BASE + granule * 2), seen = uncut;
 	uint8_t *count = &access_counts[granule % ACCESS_COUNTS];
 
-	/* Only the owner counts; if another granule shares the counter, accesses are missed. */
+	/* Only the owner counts. If two granules share a counter, some accesses are not counted. */
 	if (__atomic_load_n(s, __ATOMIC_RELAXED) != uncut)
 		return;
 	__atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
@@ -139,7 +142,7 @@ static void cut_granule(uint64_t granule, uint16_t uncut)
 	__atomic_compare_exchange_n(s, &seen, uncut | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
-/* Cuts private granules with many accesses. */
+/* Counts the accesses of these records to private granules. */
 static void cut_early(const struct trace_record *r, const struct trace_record *end)
 {
 	uint16_t uncut = __snarl_tls.own_uncut;
@@ -159,7 +162,7 @@ static void cut_early(const struct trace_record *r, const struct trace_record *e
 	}
 }
 
-/* The first record of a ring is not used: at the start of a page, compiled code would call C. */
+/* The ring's first record is never used: at the start of a page, compiled code would call C. */
 void snarlrt_profile_flush(struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
@@ -179,7 +182,7 @@ void snarlrt_profile_flush(struct snarlrt_thread *self)
 	__atomic_store_n(&movers[self->slot], MOVER_NONE, __ATOMIC_RELEASE);
 }
 
-/* Folds what a thread that still runs or waits did since its ring was last moved to the queue. */
+/* Folds the records in the ring of a thread that still runs or waits. */
 static void fold_rest(uint32_t slot)
 {
 	struct live_header *live = snarlrt.live;
@@ -221,6 +224,7 @@ void snarlrt_profile_end(void)
 	snarlrt_unlock(&coverage.lock);
 }
 
+/* An event MMAP makes the fold forget the granule. */
 void snarlrt_profile_shared(struct snarlrt_thread *self, uint64_t granule)
 {
 	const struct trace_record r[2] = { { granule * 8, TRACE_SITE(TRACE_MMAP, 0, 0) },

@@ -4,16 +4,16 @@
 
 #include "runtime/core/runtime.h"
 
-/* Maps the tool's control block `path`. False: this process has none. */
+/* Maps the tool's control block `path`. False: that failed, or another process uses it. */
 SNARLRT_HIDDEN bool snarlrt_profile_begin(const char *path);
 
-/* At the end of the process: completes the profile. Threads that still run add nothing any more. */
+/* At the end of the process: completes the profile. Threads that still run add nothing to it. */
 SNARLRT_HIDDEN void snarlrt_profile_end(void);
 
 /*
- * Called between enter and leave. snarlrt_profile_flush() moves the ring to the queue;
- * snarlrt_profile_fold() then folds the queue, and is not called while other threads wait for this
- * one.
+ * Called between enter and leave. snarlrt_profile_flush() moves the ring's records to the queue.
+ * snarlrt_profile_fold() folds the queue if it is long; not to be called while the thread holds a
+ * lock of the clock.
  */
 SNARLRT_HIDDEN void snarlrt_profile_flush(struct snarlrt_thread *self);
 SNARLRT_HIDDEN void snarlrt_profile_fold(void);

@@ -1,4 +1,4 @@
-/* The rows of modes record and profile in the table of modes (core/mode.h). */
+/* The function tables of modes record and profile (core/mode.h). */
 #include "runtime/record/record_mode.h"
 
 #include "runtime/record/ring.h"

@@ -1,7 +1,7 @@
 /*
- * The functions of modes record (row mode_record) and profile (row mode_coverage); core/mode.h
- * explains the rows. Mode profile folds the rings into an iRoot profile (parallel_coverage.h)
- * instead of writing a trace; all else is the same.
+ * The functions of modes record (mode_record) and profile (mode_coverage); core/mode.h describes
+ * them. Mode profile folds the rings into an iRoot profile (parallel_coverage.h) instead of writing
+ * a trace; the functions named coverage_* are its own.
  */
 #ifndef RUNTIME_RECORD_RECORD_MODE_H
 #define RUNTIME_RECORD_RECORD_MODE_H

@@ -1,11 +1,11 @@
 /*
  * A thread's ring of raw records, and how it becomes chunks of the trace.
  *
- * The ring lies in live memory. A full ring is encoded into one chunk. If it holds only accesses to
- * shared memory, the chunk goes to the outbox. Otherwise it goes to the stash, until its accesses
- * are decided (undecided_chunks.c). Only then is the ring cleared, from its start, and its number
- * moved on. If the process is killed in between, the chunk is in the live memory twice, and the
- * tool recognises the copy by its number.
+ * The ring lies in live memory. A full ring is encoded into one chunk. If few of its accesses are
+ * undecided, the chunk goes to the outbox. Otherwise it goes to the stash, until its accesses are
+ * decided (undecided_chunks.c). Only then is the ring cleared, from its start, and its chunk number
+ * incremented. If the process is killed in between, live memory has the chunk twice, and the tool
+ * recognises the copy by its number.
  *
  * Chunks are small and a write call is expensive. So the outbox, which is in live memory, too,
  * collects chunks, and one call writes them.
@@ -22,14 +22,14 @@
 #include "runtime/record/ring.h"
 #include "runtime/record/trace_file.h"
 
-/* A ring with less than 1/16 undecided records is not worth deciding. */
+/* A full ring is not decided if less than 1 in this many records or events is undecided. */
 #define UNDECIDED_SHARE 16u
 
 __thread struct snarlrt_nest __snarl_nest;
 struct clock_stripe snarlrt_stripes[CLOCK_STRIPES] SNARLRT_BIG;
 
 static struct snarlrt_lock file_lock;
-static bool outbox_tried;
+static bool outbox_tried;	/* the outbox's memory has been reserved, or that failed */
 /* Identity of the trace file, to notice that the program closed its descriptor. */
 static uint64_t file_dev, file_ino;
 
@@ -112,8 +112,8 @@ static bool file_write_chunk(const uint8_t *bytes)
 
 	__builtin_memcpy(&chunk, bytes, sizeof(chunk));
 	/*
-	 * Only event chunks are limited by the option room=: the others are small, and say what the
-	 * events mean or how the process ended.
+	 * Only event chunks are limited by the option room=. The others are small, and without them
+	 * events cannot be interpreted.
 	 */
 	done = file_write(bytes, sizeof(chunk) + chunk.stored,
 			  chunk.type == TRACE_CHUNK_EVENTS ? snarlrt.room : 0);
@@ -150,7 +150,7 @@ static bool outbox_add(const struct trace_chunk *chunk, uint64_t size)
 	struct live_header *live = snarlrt.live;
 	uint8_t *box = (uint8_t *)live + live->out;
 
-	/* after the END chunk, nothing writes the outbox any more */
+	/* After the END chunk, nothing writes the outbox to the file. */
 	if (chunk->type != TRACE_CHUNK_EVENTS || live->ended)
 		return false;
 	if (!outbox_tried) {
@@ -199,9 +199,9 @@ static void ring_clear(struct snarlrt_thread *self, struct trace_record *end)
 }
 
 /*
- * Whether a chunk goes to the stash. Deciding costs as much as the rest of recording. If few
- * records of a whole ring, and few of the accesses they stand for, are undecided, all are kept,
- * which is always correct.
+ * Whether a chunk goes to the stash. Deciding costs as much as the rest of recording. If a ring is
+ * at least half full, and few of its records and of the events they stand for are undecided, all
+ * are kept, which is always correct.
  */
 static bool is_worth_deciding(const struct snarlrt_thread *self, uint32_t undecided, uint32_t count)
 {

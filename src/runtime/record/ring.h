@@ -24,7 +24,8 @@ struct snarlrt_stack {
 SNARLRT_HIDDEN struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent,
 							    uint32_t ordinal, const void *routine,
 							    const struct snarlrt_stack *stack);
-SNARLRT_HIDDEN void snarlrt_thread_exit(void);	/* flushes the ring and frees the slot */
+/* Ends recording of the current thread: flushes its ring and frees its slot. */
+SNARLRT_HIDDEN void snarlrt_thread_exit(void);
 
 /* At exit: flushes this thread's ring, decides all undecided chunks, writes the END chunk. */
 SNARLRT_HIDDEN void snarlrt_finish(int status);
@@ -75,16 +76,22 @@ SNARLRT_HIDDEN void snarlrt_append(struct snarlrt_thread *self, const struct tra
  * event that one.
  */
 SNARLRT_HIDDEN void snarlrt_make_room(struct snarlrt_thread *self);
+/* Makes a chunk of the ring's records, and clears the ring. Called between enter and leave. */
 SNARLRT_HIDDEN void snarlrt_flush(struct snarlrt_thread *self);
-/* The payload follows the header. */
+/*
+ * Sets magic, size and checks in the chunk's header, and writes the chunk to the outbox or the
+ * file. The payload follows the header. False: the chunk was not written, and its records are
+ * counted as lost.
+ */
 SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);
 SNARLRT_HIDDEN void snarlrt_outbox_flush(void);	/* writes the outbox to the file */
+/* Records the entries of all pending calls. Called between enter and leave. */
 SNARLRT_HIDDEN void snarlrt_tell_frames(struct snarlrt_thread *self);
 
 /*
  * Appends one record. False: it was not appended, and the caller calls snarlrt_append(), because a
- * stamp is due, the ring is full or calls must be recorded first. The site is written last, since
- * it makes the record valid.
+ * stamp is due, the ring is full or calls are pending. The site is written last, since it makes the
+ * record valid.
  */
 static inline bool snarlrt_append_quick(uint64_t addr, uint64_t site)
 {
@@ -160,13 +167,13 @@ static inline void snarlrt_let_go(void)
 		snarlrt_flush_early();
 }
 
-/* undecided_chunks.c: adds a chunk to the stash; it counts as `events` records of the window. */
+/* undecided_chunks.c: adds a chunk to the stash. It counts as `events` records in the window. */
 SNARLRT_HIDDEN void snarlrt_stash_push(struct trace_chunk *chunk, uint64_t events);
 /* Decides all chunks of the stash; at exit and exec. */
 SNARLRT_HIDDEN void snarlrt_stash_drain(void);
 
 /*
- * Stores what the thread waits for, as wait_begin of the mode does. Plain stores suffice, because
+ * Stores what the thread waits for, as the mode's wait_begin() does. Plain stores suffice, because
  * the thread holds no lock of the runtime meanwhile.
  */
 static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_kind kind,
@@ -181,8 +188,8 @@ static inline void snarlrt_waits(const struct snarlrt_thread *self, enum trace_k
 }
 
 /*
- * Ends snarlrt_waits(): snarlrt_wait_end() for modes without such a function. A signal handler may
- * have stopped the recording meanwhile.
+ * Ends snarlrt_waits(): snarlrt_wait_end() for modes that have no wait_end(). `self` may be NULL: a
+ * signal handler may have stopped the recording meanwhile.
  */
 static inline void snarlrt_waited(void)
 {
@@ -192,6 +199,7 @@ static inline void snarlrt_waited(void)
 		self->live->waiting_in = 0;
 }
 
+/* In a forked child: release locks that other threads of the parent held, and forget the file. */
 SNARLRT_HIDDEN void snarlrt_stash_forked(void);
 SNARLRT_HIDDEN void snarlrt_ring_forked(void);
 

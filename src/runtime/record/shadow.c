@@ -1,4 +1,4 @@
-/* Updates of the shadow memory: accesses, and memory that is allocated or freed. */
+/* Updates the shadow: for accesses, and when memory is allocated or freed. */
 #include <sys/mman.h>
 
 #include "runtime/core/sys.h"
@@ -10,10 +10,10 @@
 #include "runtime/record/shadow_decide.h"
 #include "runtime/record/shadow_four.h"
 
-/* Bytes of shadow; from here on, madvise clears faster than a loop. */
+/* Bytes of shadow from which on madvise clears faster than a loop. */
 #define BIG (256u << 10)
 #define PAGE 4096ull
-#define SMALL_BYTES 16u			/* bytes; smaller accesses are handled granule by granule */
+#define SMALL_BYTES 16u	/* accesses up to this size are handled granule by granule */
 
 bool snarlrt_sharing_any;
 uint32_t snarlrt_sharing_sites[SHADOW_PLACES / 32] SNARLRT_BIG;
@@ -65,7 +65,7 @@ static enum shadow_verdict touch_granule(uint16_t *s, const struct snarlrt_tls *
 	return SHADOW_KEEP;
 }
 
-/* Makes four granules shared if all are of one other thread. False: nothing was done. */
+/* Makes four granules shared if one other thread owns them all. False: nothing was done. */
 static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_tls *tls)
 {
 	uint16_t value = (uint16_t)four;
@@ -79,7 +79,7 @@ static inline bool share_four(uint16_t *s, uint64_t four, const struct snarlrt_t
 	return true;
 }
 
-/* The verdict of four granules as a set, 1 << verdict. 0: the caller handles them one by one. */
+/* Touches four granules. Returns 1 << their verdict; 0: the caller handles them one by one. */
 static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 {
 	uint64_t four = shadow_load_four(s), uncut4 = tls->own_uncut * SHADOW_FOUR;
@@ -95,8 +95,9 @@ static inline unsigned touch_four(uint16_t *s, const struct snarlrt_tls *tls)
 }
 
 /*
- * Touches a range. Unless `whole`, it stops at *end, before the first granule with which the range
- * would have both SHADOW_DROP and SHADOW_KEEP.
+ * Touches a range, and returns the set of verdicts (1 << verdict). Unless `whole`, stops before the
+ * first granule with which the set would have both SHADOW_DROP and SHADOW_KEEP. *end becomes the
+ * shadow word at which it stopped.
  */
 static inline __attribute__((always_inline)) unsigned touch_run(uint64_t addr, uint64_t size,
 								bool whole, uint16_t **end)
@@ -175,7 +176,7 @@ static inline uint64_t load_unaligned_four(const uint16_t *s)
 	return four;
 }
 
-/* Whether all words have this value. Unless their number is 4 * n, some are compared twice. */
+/* Whether all words from `s` to `end` have this value. Some may be compared twice. */
 static inline bool all_are(const uint16_t *s, const uint16_t *end, uint16_t value)
 {
 	const uint16_t *last = end - 4;
@@ -235,10 +236,10 @@ void shadow_claim(uint64_t addr, uint64_t size)
 	uint16_t *s = shadow_of(addr), *end = shadow_of(addr + size);
 
 	for (; s < end; s++) {
-		uint16_t nobody = 0;
+		uint16_t untouched = 0;
 
 		if (*s == 0)
-			__atomic_compare_exchange_n(s, &nobody, __snarl_tls.own, false,
+			__atomic_compare_exchange_n(s, &untouched, __snarl_tls.own, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
 }
@@ -254,7 +255,7 @@ reset_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *
 	struct shadow_census c = { false, false, false };
 
 	census_add(&c, s, end);
-	/* With SHADOW_TIMED, shared memory counts as another thread's. */
+	/* With times=all, shared words are SHADOW_TIMED, which counts as another owner. */
 	c.shared |= c.others && snarlrt_timed;
 	if (c.shared)
 		shadow_mark(&shadow_was_shared, addr, size, clock_now(self));
@@ -270,13 +271,13 @@ reset_touched(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *
 static inline void reset_range(struct snarlrt_thread *self, struct shadow_census *all, uint16_t *s,
 			       uint16_t *end)
 {
-	if (!all_are(s, end, 0))		/* mostly true for newly allocated blocks */
+	if (!all_are(s, end, 0))		/* newly allocated blocks are mostly untouched */
 		reset_touched(self, all, s, end);
 }
 
 /*
- * Resets the shadow of a big block. Such blocks, above all stacks, are mostly untouched, and so is
- * their shadow. Only resident pages are read, and all whole pages go back to the kernel.
+ * Resets the shadow of a big block. Such blocks, especially stacks, are mostly untouched, and so is
+ * their shadow. Only resident pages are read, and all whole pages are returned to the kernel.
  */
 static void reset_big(struct snarlrt_thread *self, struct shadow_census *c, uint16_t *s,
 		      uint16_t *end)

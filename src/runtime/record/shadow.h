@@ -3,8 +3,8 @@
  * abi/layout.h defines the values of the shadow word.
  *
  * Example: thread 1 (uncut 2, cut 3) writes an int at 0x601040 twice, then thread 2 (uncut 4, cut
- * 5) reads it. Each access is one raw record { 0x601040, kind, detail and pc }, here W or R;
- * records of other memory are not shown.
+ * 5) reads it. W and R are the raw records { 0x601040, kind, detail and pc } of these accesses;
+ * records of other memory are not shown. Chunk 1/0 is the first chunk of thread 1.
  *
  *   event                                        word    ring 1  ring 2  undecided chunks
  *   no access yet                                0
@@ -21,7 +21,7 @@
  *   thread 1 writes again: compiled code         3
  *     finds tls.own, which is 3
  *   thread 2 reads: live_slot.cut_locations      0xffff          R
- *     += 1, for the trace lacks W W W
+ *     += 1, since the trace lacks W W W
  *
  * The functions use no vector registers (Makefile): code of loops calls them while these registers
  * hold values of the program.
@@ -45,9 +45,10 @@ static inline uint16_t shadow_shared(void)
 }
 
 /*
- * A flag for each line of 64 bytes, by the low bits of its number: it has memory that became shared
- * after its history was cut. In all other lines, memory that only one thread accessed in the trace
- * was accessed by no other thread (trace/sites/shared_granules.h).
+ * A flag for each line of 64 bytes of memory, by the low bits of the line's number: a granule of it
+ * became shared after its history was cut. In lines without the flag, the trace lacks no access to
+ * shared memory: granules that one thread accesses in the trace are indeed unshared
+ * (trace/sites/shared_granules.h).
  */
 #define SHADOW_CUT_LINE 6	/* log2 of a line's bytes */
 #define SHADOW_CUT_LINES (1u << 18)
@@ -74,9 +75,9 @@ static inline void shadow_prefetch(uint64_t addr)
 
 /*
  * Sharing sites, from the list of sites: memory that such a site is the first to access becomes
- * shared at once (trace/sites/rarely_touched.c). One bit by the low 16 bits of a pc; sites with the
- * same bits are treated alike, which only keeps more records. Only snarlrt_touch looks at them: it
- * sees most first accesses.
+ * shared at once (trace/sites/rarely_touched.c). One bit for each value of the low 16 bits of a pc:
+ * other sites may share a bit, which only keeps more records. Only snarlrt_touch
+ * (shadow_x86_64.S) tests them; it handles most first accesses.
  */
 #define SHADOW_PLACES 65536u
 extern SNARLRT_HIDDEN bool snarlrt_sharing_any;	/* at least one bit is set */
@@ -109,13 +110,13 @@ SNARLRT_HIDDEN unsigned shadow_touch_all(uint64_t addr, uint64_t size);
  */
 SNARLRT_HIDDEN unsigned shadow_touch_run(uint64_t addr, uint64_t *size);
 
-/* Sets the shadow words of a range that no other thread can know of yet. */
+/* Sets the shadow words of a range that no other thread can access yet. */
 SNARLRT_HIDDEN void shadow_fill(uint64_t addr, uint64_t size, uint16_t value);
 
 /* Whether all shadow words of a range have this value. */
 SNARLRT_HIDDEN bool shadow_is(uint64_t addr, uint64_t size, uint16_t value);
 
-/* Bytes of memory; for larger ranges the cost of a call does not matter. */
+/* Bytes of memory from which on the cost of calling shadow_touch() does not matter. */
 #define SHADOW_SMALL 256u
 
 /*
@@ -141,7 +142,7 @@ static inline bool shadow_small_is(uint64_t addr, size_t size, uint16_t value)
 	return (seen ^ four) << (48 - 8 * (last - s)) == 0;
 }
 
-/* Makes granules that no thread has accessed the current thread's, with their history cut. */
+/* Makes all untouched granules of a range the current thread's own and cut. */
 SNARLRT_HIDDEN void shadow_claim(uint64_t addr, uint64_t size);
 
 /* What the shadow of a range held before it was reset. */
@@ -151,7 +152,7 @@ struct shadow_census {
 };
 
 /*
- * Resets the shadow of memory that is allocated or freed: no thread has accessed it. Called between
+ * Resets the shadow of memory that is allocated or freed to untouched. Called between
  * snarlrt_enter() and snarlrt_leave().
  */
 SNARLRT_HIDDEN struct shadow_census shadow_reset(struct snarlrt_thread *self, uint64_t addr,

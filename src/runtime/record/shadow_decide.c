@@ -2,7 +2,7 @@
 #include "runtime/record/shadow_decide.h"
 
 #define PAGE 4096ull
-/* Bytes; with a smaller stride the product with the iterations cannot overflow. */
+/* Bytes. With a smaller stride, the product of stride and iterations cannot overflow. */
 #define LONGEST (1ull << 32)
 
 struct shadow_marks shadow_was_shared SNARLRT_BIG, shadow_was_touched SNARLRT_BIG;
@@ -32,8 +32,8 @@ void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time, b
 }
 
 /*
- * Cuts each word by itself. Memory that became shared since its access was dropped lacks its
- * history, too, and is counted.
+ * Cuts each word by itself. Memory that became shared after its access was dropped lacks part of
+ * its history as well, and is counted.
  */
 static void cut_each(const struct shadow_decider *d, uint16_t *s, uint64_t which)
 {
@@ -97,7 +97,7 @@ bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint64_t size)
 	return keep;
 }
 
-/* Drops an access to four granules of the owner, cut or not. False: decide them one by one. */
+/* Drops an access to four granules that its thread owns. False: decide them one by one. */
 static inline bool drop_four(const struct shadow_decider *d, uint16_t *s, uint64_t four,
 			     uint64_t cut4)
 {
@@ -114,7 +114,7 @@ static inline unsigned decided(bool keep)
 	return keep ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
 }
 
-/* Decides all granules from s to `end`, inclusive. */
+/* Decides an access to all granules from `s` to `end`, inclusive. Returns the set of decisions. */
 static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t *end)
 {
 	uint64_t cut4 = (d->uncut | 1) * SHADOW_FOUR;

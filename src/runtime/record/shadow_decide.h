@@ -1,17 +1,17 @@
 /*
- * Decides undecided accesses: keep those whose memory has become shared, drop the others. Those of
- * a chunk are decided in order.
+ * Decides undecided accesses: those whose memory has become shared are kept, the others dropped. A
+ * decider handles the accesses of one chunk, in their order.
  *
  * Memory of a dropped access is cut, which takes a locked instruction for each shadow word.
- * Accesses that follow each other mostly are to neighbouring granules. So the decider defers the
- * cuts and makes four at once.
+ * Successive accesses are mostly to neighbouring granules. So the decider defers cuts, and makes
+ * those of four granules at once.
  *
- * Reset marks. A granule that was shared and then freed starts anew, but an access of its earlier
- * life may still be undecided. So its page is marked with the time of the reset, and older accesses
- * are kept. Likewise an access of an earlier life must not cut the history of the next one; pages
- * of blocks of a page or more are marked for that. Smaller blocks are not: they come and go so
- * often that no other memory of their page would ever be cut. Two pages may share a mark, which
- * keeps too much, never too little.
+ * Reset marks. When shared memory is freed, its shadow is reset, but accesses of its earlier life
+ * may still be undecided. So its page is marked with the time of the reset (shadow_was_shared), and
+ * older accesses are kept. Also, an access of an earlier life must not cut the history of the next
+ * one. For this, pages of blocks of a page or more are marked (shadow_was_touched). Smaller blocks
+ * are not: they come and go so often that no other memory of their page would ever be cut. Two
+ * pages may share a mark, which keeps too much, never too little.
  */
 #ifndef RUNTIME_RECORD_SHADOW_DECIDE_H
 #define RUNTIME_RECORD_SHADOW_DECIDE_H
@@ -20,12 +20,12 @@
 #include "runtime/record/shadow.h"
 #include "runtime/record/shadow_four.h"
 
-#define SHADOW_DEFERRED 64u
-#define SHADOW_MARKS 65536u
+#define SHADOW_DEFERRED 64u	/* entries of the decider's direct-mapped table of deferred cuts */
+#define SHADOW_MARKS 65536u	/* number of marks */
 
 struct shadow_marks {
 	uint64_t page[SHADOW_MARKS];	/* time of the last reset, by a hash of the page */
-	uint64_t last;			/* latest of these times, or later */
+	uint64_t last;			/* not before the latest of these times */
 };
 
 extern SNARLRT_HIDDEN struct shadow_marks shadow_was_shared, shadow_was_touched;
@@ -44,6 +44,7 @@ struct shadow_decider {
 
 SNARLRT_HIDDEN void shadow_decider_init(struct shadow_decider *d, uint32_t id, uint64_t time,
 					bool cut);
+/* Makes all deferred cuts. */
 SNARLRT_HIDDEN void shadow_decider_end(struct shadow_decider *d);
 
 /*
@@ -52,9 +53,10 @@ SNARLRT_HIDDEN void shadow_decider_end(struct shadow_decider *d);
  */
 SNARLRT_HIDDEN bool shadow_decide(struct shadow_decider *d, uint64_t addr, uint64_t size);
 
+/* A set of decisions: at least one access is dropped; at least one is kept. */
 enum { SHADOW_SOME_DROP = 1, SHADOW_SOME_KEEP = 2 };
 
-/* Decides an access of a loop in all iterations. Returns the set of what was found. */
+/* Decides an access of a loop in all iterations. Returns the set of decisions. */
 SNARLRT_HIDDEN unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride,
 					   uint64_t turns, uint64_t size);
 
@@ -79,6 +81,7 @@ static inline bool shadow_reset_since(struct shadow_marks *m, const uint16_t *s,
 	       __atomic_load_n(shadow_mark_of(m, shadow_granule(s) * 8), __ATOMIC_RELAXED) > time;
 }
 
+/* Defers cutting the shadow words from `s` on that `which` selects: the lowest bit of each. */
 static inline void shadow_defer_cut(struct shadow_decider *d, const uint16_t *s, uint64_t which)
 {
 	uint16_t *four = (uint16_t *)((uintptr_t)s & ~7ull);

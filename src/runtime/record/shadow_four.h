@@ -4,6 +4,7 @@
 
 #include "runtime/core/runtime.h"
 
+/* The number of the granule that has this shadow word: its address / 8. */
 static inline uint64_t shadow_granule(const uint16_t *s)
 {
 	return ((uint64_t)s - SHADOW_BASE) / 2;
@@ -20,7 +21,7 @@ static inline uint64_t shadow_load_four(const uint16_t *s)
 	return __atomic_load_n((const uint64_t *)(const void *)s, __ATOMIC_RELAXED);
 }
 
-/* Changes four words from `from` to `to`. False: another thread has changed them first. */
+/* Changes four words from `from` to `to`. False: nothing was done, they had another value. */
 static inline bool shadow_change_four(uint16_t *s, uint64_t from, uint64_t to)
 {
 	if (!snarlrt.threaded) {

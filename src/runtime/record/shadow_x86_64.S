@@ -1,8 +1,8 @@
 /*
  * The common cases of shadow_touch() in assembly: an access within one granule, or a 16-byte access
- * to two, whose memory is new or another thread's. When a program first walks through a big array,
- * every access takes this path. A call of C would cost more than all else, above all for saving
- * registers.
+ * to two, whose memory is untouched or another thread's. When a program first walks through a big
+ * array, every access takes this path. A call of C would dominate its cost, since many registers
+ * have to be saved.
  */
 #ifdef __x86_64__
 
@@ -17,10 +17,10 @@
  * snarlrt_touch, snarlrt_touch16: %rdi is the address. The access's pc is on the stack, right above
  * the return address.
  *
- * On return ZF is set if the memory is shared now, or if it is the thread's and the access was
- * counted as undecided. Without ZF nothing was done, and the caller calls the C code. All registers
- * but %rcx are kept. A signal may come anywhere: its handler finds the memory untouched, or touched
- * by its own thread.
+ * On return ZF is set if the memory is shared now, or if it became the thread's own and the access
+ * was counted in tls.undecided. If ZF is clear, nothing was done, and the caller calls C code. All
+ * registers but %rcx are kept. A signal may arrive anywhere: its handler finds the memory
+ * untouched, or touched by its own thread.
  */
 .macro touch name, load, size, reg, each
 	.p2align 5
@@ -52,7 +52,7 @@
 	testl %eax, %eax
 	jne 3f
 
-	/* No thread's, unless the block was claimed (allocation_sites.h). */
+	/* Untouched. If the thread has claims (allocation_sites.h), C has to check them. */
 	movq TLS(SELF), %rax
 	cmpl $0, THREAD_CLAIMS(%rax)
 	jne 9f
@@ -87,7 +87,7 @@
 	movl %eax, %ecx
 	orl $1, %ecx
 	cmpw %cx, TLS(OWN)
-	je 9f				/* it is this thread's */
+	je 9f				/* the memory is this thread's own */
 	mov\size $SHARED, SHADOW_BASE(,%rdx,2)
 	testb $1, %al
 	je 8f

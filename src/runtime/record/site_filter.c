@@ -1,10 +1,10 @@
 /*
- * Switches off inlined access sites by changing code (site_filter.h).
+ * Switches off access sites by changing code (site_filter.h).
  *
- * Each executable segment of a module is scanned for sites, loops and calls of range hooks
- * (site_scan.h). A site that the list does not name gets a short jump over its check. When all
- * sites of a loop are off, its copy without hooks runs and nothing is recorded behind it. Segments
- * are writable only while they are changed, and always executable.
+ * Each executable segment of a module is scanned for inlined sites, loops and calls of range hooks
+ * (site_scan.h). A site that the list does not name gets a short jump over its check. If all sites
+ * of a loop are off, its copy without hooks runs, and the code behind it is skipped. Segments are
+ * writable only while they are changed, and always executable.
  */
 #include "runtime/record/site_filter.h"
 
@@ -21,11 +21,11 @@
 #define PAGE 4096ull
 
 static struct {
-	bool wanted;		/* a list or a lookup function was given */
+	bool wanted;		/* there is a list or a lookup function */
 	sites_lookup *lookup;	/* used instead of `file`; or NULL */
 	bool emitted;		/* the META chunk about the list has been written */
 	bool denied;		/* code could not be changed, and the warning was printed */
-	const char *error;	/* why the list is not used; NULL: it is */
+	const char *error;	/* why the list is not used; NULL: it is used */
 	/* pcs of the range hooks, whose calls are switched off, too. */
 	uint64_t range_hooks[2];
 	struct sitefile file;
@@ -73,8 +73,8 @@ static bool same_name(const char *a, const char *b)
 }
 
 /*
- * Whether the module may have inlined sites: in a library they import __snarl_tls. So the code of
- * large foreign libraries is not even read from disk.
+ * Whether the module may have inlined sites: a library with sites imports __snarl_tls. So the code
+ * of large foreign libraries is not even read from disk.
  */
 static bool may_have_sites(const struct dl_phdr_info *info)
 {
@@ -95,7 +95,7 @@ static bool may_have_sites(const struct dl_phdr_info *info)
 	old_hash = (const void *)dynamic_entry(info, section, DT_HASH);
 	if (!symbols || !names || (!hash && !old_hash))
 		return true;
-	/* the GNU hash table omits imported symbols, which come before the first one it has */
+	/* The GNU hash table has no imported symbols; these come before its first one, hash[1]. */
 	count = hash ? hash[1] : old_hash[1];
 	for (uint32_t i = 0; i < count; i++)
 		if (same_name(names + symbols[i].st_name, "__snarl_tls"))
@@ -110,14 +110,14 @@ struct segment {
 	const struct dl_phdr_info *info;
 	uint8_t *text;
 	uint64_t base;
-	/* Sites of the list that were not passed yet, ascending. */
+	/* Sites of the list that the scan has not reached yet, ascending. */
 	const uint64_t *kept, *kept_end;
 	uint64_t size, first_page, pages;	/* in bytes */
 	int protection;
 	bool writable, denied;
-	/* The last inlined end of a loop found, which can be skipped by a jump. */
+	/* Start of the code behind a loop that was found last, and that loop's descriptor. */
 	uint8_t *end;
-	const struct loop *end_of;	/* the descriptor of that loop */
+	const struct loop *end_of;
 };
 
 static bool protect(const struct segment *s, int protection)
@@ -138,7 +138,7 @@ static bool make_writable(struct segment *s)
 	return s->writable;
 }
 
-/* Whether the site whose code ends at `end` stays on. Called in ascending order. */
+/* Whether the site whose code ends at `end` stays on. Called for sites in ascending order. */
 static bool stays_on(struct segment *s, size_t end)
 {
 	uint64_t pc = (uint64_t)s->text + end - s->base;
@@ -195,8 +195,8 @@ static bool is_switched_off(const struct segment *s, uint64_t pc)
 }
 
 /*
- * Whether all sites that the descriptor names are switched off. Then it is a descriptor, too, and
- * not data that looks like one.
+ * Whether all sites that the descriptor names are switched off. If so, it cannot be other data that
+ * has the form of a descriptor.
  */
 static bool is_loop_off(const struct segment *s, const struct loop *l)
 {
@@ -208,25 +208,25 @@ static bool is_loop_off(const struct segment *s, const struct loop *l)
 
 /*
  * Whether the loop may run without hooks: all its silent accesses, which no record describes, are
- * switched off. Then the jump to the copy with hooks, if any, becomes a nop.
+ * switched off. If so, the jump to the copy with hooks, if there is one, becomes a nop.
  */
 static bool may_drop_hooks(const struct segment *s, const struct loop *l)
 {
 	const uint64_t *silent = loop_silent(l);
-	uint64_t gate;
+	uint64_t jump;
 
 	for (uint32_t i = 0; i < l->silent; i++)
 		if (!is_switched_off(s, silent[i]))
 			return false;
 	if (l->silent == 0)
 		return true;
-	gate = silent[l->silent] - (uint64_t)s->text;
-	return gate < s->size && s->size - gate >= SITES_CALL_SIZE && sites_no_jump(s->text + gate);
+	jump = silent[l->silent] - (uint64_t)s->text;
+	return jump < s->size && s->size - jump >= SITES_CALL_SIZE && sites_no_jump(s->text + jump);
 }
 
 /*
- * Handles the code behind a loop. If all sites of the loop are switched off, that code is skipped,
- * and the loop runs without hooks and is not recorded.
+ * Handles the code behind a loop without hooks: a call of __snarl_loop, perhaps preceded by inlined
+ * code. If all sites of the loop are switched off, both are skipped, and the loop is not recorded.
  */
 static void on_loop(void *context, size_t start, size_t descriptor)
 {
@@ -245,8 +245,8 @@ static void on_loop(void *context, size_t start, size_t descriptor)
 }
 
 /*
- * Makes a nop of a call of a range hook that is not in the list. gcc emits such calls for copies of
- * structures and for packed ones.
+ * Replaces a call of a range hook by a nop, unless the list names it. gcc emits such calls for
+ * copies of structures, and for members of packed ones.
  */
 static void on_call(void *context, size_t start, size_t target)
 {

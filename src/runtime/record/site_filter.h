@@ -1,9 +1,9 @@
 /*
- * Switches off access sites that a list of sites does not name. An earlier run found the named ones
- * to access shared memory (docs/trace-format.md, section 6).
+ * Switches off access sites that a list of sites does not name. The list names the sites that
+ * accessed shared memory in an earlier run (docs/trace-format.md, section 6).
  *
- * Inlined checks get a jump over them. Calls of the range hooks become nops, in the program itself
- * only. All other plain calls of hooks stay on.
+ * Inlined checks get a jump over them. Calls of the range hooks become nops, but only in the
+ * executable. All other calls of hooks stay on.
  */
 #ifndef RUNTIME_RECORD_SITE_FILTER_H
 #define RUNTIME_RECORD_SITE_FILTER_H
@@ -14,7 +14,7 @@
 
 /* What was done to a module's code. */
 struct snarlrt_sites {
-	uint64_t found, off;
+	uint64_t found, off;	/* number of inlined sites; number of those switched off */
 	bool unknown;		/* the list does not name the module: all its sites are on */
 	const uint8_t *jump;	/* one of the jumps that were written; NULL: none */
 };
@@ -44,6 +44,7 @@ SNARLRT_HIDDEN void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl
 /* Writes META chunks: that a list was used, and what was done to a module. */
 SNARLRT_HIDDEN void snarlrt_sites_tell(void);
 SNARLRT_HIDDEN void snarlrt_sites_tell_module(const struct snarlrt_sites *s);
+/* In a forked child, whose trace is a new one: the first of these chunks is written again. */
 SNARLRT_HIDDEN void snarlrt_sites_forked(void);
 
 #endif

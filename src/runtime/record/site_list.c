@@ -79,7 +79,7 @@ static const char *parse(struct sitefile *f, const char *text, size_t size)
 
 	if (!sitelist_open(&in, text, size))
 		return "it is not a list of sites";
-	/* Room for a list of shortest lines; pages that are not used are not touched. */
+	/* Room for the most lines that the text can have; pages that are not used cost nothing. */
 	site = arena_pages(room);
 	sharing = arena_pages(room);
 	if (!site || !sharing)

@@ -1,6 +1,6 @@
 /*
- * Finds in machine code the inlined sites that wrap/hooks/inline_asm.c emits. Pure functions, so
- * that unit tests can call them.
+ * Finds the inlined sites that wrap/hooks/inline_asm.c emits, in machine code. Functions without
+ * state, so that unit tests can call them. Positions are offsets in `text`.
  */
 #ifndef RUNTIME_RECORD_SITE_SCAN_H
 #define RUNTIME_RECORD_SITE_SCAN_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SITES_JUMP_SIZE 2u
+#define SITES_JUMP_SIZE 2u	/* bytes of a short jump */
 #define SITES_CALL_SIZE 5u	/* bytes of a direct call; a site ends with one */
-#define SITES_MAX_SIZE 120u	/* bytes of a site: somewhat less than a short jump can skip */
+#define SITES_MAX_SIZE 120u	/* bytes of a site: less than the 129 that a short jump can skip */
 
 /*
  * Called for an inlined site: `start` is its first byte, `end` the one behind it, which is its pc
@@ -19,21 +19,21 @@
  */
 typedef void sites_found(void *context, size_t start, size_t end);
 
-/* Calls `found` for each site, in ascending order. Returns how many there are. */
+/* Calls `found` for each site, in ascending order. Returns their number, as all scans do. */
 size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
 /*
- * Calls `found` for each loop that is recorded behind its end (abi/layout.h). `start` is the call,
- * or SITES_PREFIX where the inlined end of a loop begins, which comes before the call. `end` is the
- * descriptor's offset from the text; it may lie outside.
+ * Calls `found` for each call of __snarl_loop behind a loop without hooks (abi/layout.h), and for
+ * the inlined code that may come before the call. `start` is the call, or the first byte of that
+ * code, which is SITES_PREFIX. `end` is the descriptor, which may lie outside the text.
  */
-#define SITES_PREFIX 0x66
+#define SITES_PREFIX 0x66	/* of a nop */
 
 size_t sites_scan_loops(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
-/* Calls `found` for whatever looks like a direct call. `end` is the called address. */
+/* Calls `found` for all bytes that may be a direct call. `end` is the called address. */
 size_t sites_scan_calls(const uint8_t *text, size_t size, sites_found *found, void *context)
 	__attribute__((visibility("hidden")));
 
@@ -61,7 +61,7 @@ static inline bool sites_no_jump(uint8_t *jump)
 	return true;
 }
 
-/* Writes a jump to `to` over the code at `from`, which is at least five bytes long. */
+/* Writes a jump to `to` over the code at `from`: five bytes. */
 static inline void sites_go(uint8_t *from, const uint8_t *to)
 {
 	int32_t distance = (int32_t)(to - from - SITES_CALL_SIZE);
@@ -70,7 +70,7 @@ static inline void sites_go(uint8_t *from, const uint8_t *to)
 	__builtin_memcpy(from + 1, &distance, sizeof(distance));
 }
 
-/* Makes the short jump that switches a site off, to be written over its start. */
+/* Makes the short jump that switches a site off. The caller writes it over the site's start. */
 static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_t end)
 {
 	jump[0] = 0xeb;
@@ -78,8 +78,9 @@ static inline void sites_jump(uint8_t jump[SITES_JUMP_SIZE], size_t start, size_
 }
 
 /*
- * Before a site of unknown alignment there is a jump to its call, for accesses that lie in two
- * granules. Redirects it behind the site. No other jump that ends right before a site goes there.
+ * Before a site of unknown alignment there is a jump to the site's call, for accesses that lie in
+ * two granules. Redirects that jump behind the site. It is recognised by its target: no other jump
+ * right before a site goes to the site's call.
  */
 static inline void sites_skip_split(uint8_t *text, size_t start, size_t end)
 {

@@ -1,6 +1,6 @@
 /*
- * The scan for inlined sites. It compares the check of the shadow at a site's start and the call at
- * its end, which no other code has. The append in between is not compared.
+ * The scan for inlined sites. It recognises a site by the check of the shadow at its start and the
+ * call at its end, which no other code has. The append in between is not compared.
  */
 #include "runtime/record/site_scan.h"
 
@@ -14,6 +14,7 @@ struct bytes {
 	const uint8_t *at, *end;
 };
 
+/* Skips the bytes `code` and an operand of `operand` bytes. False: the code does not come next. */
 static bool take(struct bytes *b, const char *code, size_t size, size_t operand)
 {
 	if ((size_t)(b->end - b->at) < size + operand)
@@ -94,8 +95,9 @@ size_t sites_scan(const uint8_t *text, size_t size, sites_found *found, void *co
 }
 
 /*
- * The call that ends at `end`, or the prefix of a nop without a call; NULL: neither. At least six
- * bytes precede `end`. No call goes so far that the last byte of its distance could be the prefix.
+ * For a nop at `end`: returns the call before it, or the nop's prefix; NULL: there is neither. At
+ * least six bytes precede `end`. No call goes so far that the last byte of its distance could be
+ * the prefix.
  */
 static const uint8_t *call_before(const uint8_t *end)
 {

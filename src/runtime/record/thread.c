@@ -1,9 +1,9 @@
 /*
  * Start and end of threads, their names and their slots in live memory.
  *
- * A thread's name is its path in the creation tree. Its first event, THREAD_START, has its parent
- * and its ordinal among the parent's children. Ids are never used again, because shadow memory
- * outlives the thread. Slots are used again.
+ * A thread's name is its path in the creation tree. Its first event, THREAD_START, gives its parent
+ * and its ordinal among the parent's children. Ids are never reused, because shadow words with the
+ * id remain when the thread has ended. Slots are reused.
  */
 #include <pthread.h>
 
@@ -20,13 +20,16 @@
 
 /* Bytes of address space for the call stack; only its used part is touched. */
 #define FRAMES_BYTES (16u << 20)
-#define HANDLES 65536u
+#define HANDLES 65536u	/* size of the table of handles */
 #define OUT_BYTES (sizeof(struct trace_chunk) + LIVE_RING_RECORDS * TRACE_RECORD_MAX + TRACE_SLACK)
 
 static struct snarlrt_lock thread_lock;
 static struct snarlrt_thread *free_threads;
 
-/* Hash table from pthread_t to id, for join. Open addressing; stale entries are overwritten. */
+/*
+ * Hash table from pthread_t to id, for join, with open addressing. An entry is overwritten when its
+ * handle is reused, or when the table is full.
+ */
 static struct {
 	uintptr_t handle;
 	uint32_t id;
@@ -144,8 +147,8 @@ static void thread_free(struct snarlrt_thread *t)
 }
 
 /*
- * Finds the thread's stack. Threads made outside attach at their first hook, where libc functions
- * that allocate may not be called, so theirs stays unknown.
+ * Finds the thread's stack. Foreign threads attach at their first hook, where libc functions that
+ * allocate must not be called, so their stacks stay unknown.
  */
 static void find_stack(struct snarlrt_thread *t, uint32_t parent, uint32_t ordinal,
 		       const struct snarlrt_stack *known)
@@ -188,7 +191,7 @@ void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 	tls->undecided = 0;
 	t->in_loops = t->undecided_more = 0;
 	nest_forget();
-	/* With filter=off no shadow word is ever 1: `own` matches none, all accesses are kept. */
+	/* No shadow word is ever 1. With filter=off `own` is 1 and matches none: all is kept. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
 	tls->own_uncut = snarlrt.filter ? (uint16_t)own : 0;
 }

@@ -6,18 +6,18 @@
 
 SNARLRT_HIDDEN uint32_t snarlrt_thread_new_id(void);
 
-/* Maps pthread_t to thread id; 0: the runtime did not see the thread's creation. */
+/* Sets and returns the id of a pthread_t; 0: the runtime did not see the thread's creation. */
 SNARLRT_HIDDEN void snarlrt_handle_set(uintptr_t handle, uint32_t id);
 SNARLRT_HIDDEN uint32_t snarlrt_handle_get(uintptr_t handle);
 
-/* Sets ring, shadow words and clock of the current thread for its slot. */
+/* Sets the current thread's ring and shadow words. Its next chunk gets the number `seq`. */
 SNARLRT_HIDDEN void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq);
 SNARLRT_HIDDEN void snarlrt_thread_start_event(struct snarlrt_thread *t, uint32_t parent,
 					       uint32_t ordinal, const void *routine);
 
 /*
- * Called around a fork, so that the child finds consistent data, and then in the child. False:
- * there is no room for its ring.
+ * Takes the lock before a fork (`begin`); releases it after, in parent and child. The child then
+ * calls snarlrt_thread_forked(), which returns false if there is no room for its ring.
  */
 SNARLRT_HIDDEN void snarlrt_thread_fork(bool begin);
 SNARLRT_HIDDEN bool snarlrt_thread_forked(void);

@@ -25,9 +25,9 @@
 static struct run_options options SNARLRT_BIG;	/* as given; forked children use them again */
 static uint64_t start_ticks, start_ns;
 static size_t live_size;
-/* Live memory is a file on a disk; if that is full, touching a new page kills the process. */
+/* Live memory is a file on a disk. If the disk is full, touching a new page kills the process. */
 static bool live_on_disk;
-static uint32_t finished;
+static uint32_t finished;	/* 1: snarlrt_finish() was called */
 
 bool snarlrt_exit_noted;
 
@@ -52,8 +52,8 @@ static size_t append_number(char *to, size_t n, size_t size, uint64_t v)
 }
 
 /*
- * Creates the trace: TRACE, TRACE.PID, TRACE.PID.2 and so on, the first that does not exist.
- * *first: it is TRACE.
+ * Creates the trace: the first of TRACE, TRACE.PID, TRACE.PID.2 and so on that does not exist.
+ * *first becomes true if it is TRACE.
  */
 static int create_trace(bool *first)
 {
@@ -109,10 +109,10 @@ bool snarlrt_live_room(const void *start, size_t size)
 	do
 		got = sys_call(SYS_madvise, low, (uint64_t)start + size - low, POPULATE_WRITE);
 	while (got == -EINTR);
-	return got == 0 || got == -EINVAL;	/* an older kernel has no such call */
+	return got == 0 || got == -EINVAL;	/* EINVAL: the kernel is older than the call */
 }
 
-/* Whether a file may have this size: writing beyond ulimit -f kills the process. */
+/* Whether a file may have this size. Writing beyond ulimit -f kills the process. */
 static bool may_grow_to(uint64_t size)
 {
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
@@ -126,8 +126,8 @@ static bool may_grow_to(uint64_t size)
 }
 
 /*
- * Opens the file for live memory and sets its size to live_size. Returns its descriptor, or less
- * than 0.
+ * Opens the file for live memory and sets its size to live_size. Returns its descriptor, or a
+ * negative number.
  */
 static long open_live(bool first)
 {

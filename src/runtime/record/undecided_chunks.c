@@ -18,8 +18,8 @@
 #include "runtime/record/trace_file.h"
 
 #define ALIGN 8u
-#define PENDING_ENTRIES 64u
-#define PREFETCH_AHEAD 16u	/* records; the shadow of the one this far ahead is prefetched */
+#define PENDING_ENTRIES 64u	/* function entries that a filter can hold back */
+#define PREFETCH_AHEAD 16u	/* the shadow of the access this many records ahead is prefetched */
 
 static struct snarlrt_lock stash_lock;
 
@@ -33,10 +33,12 @@ static uint8_t filtered_chunk[sizeof(struct trace_chunk) +
 
 static struct shadow_decider decider SNARLRT_BIG;
 
+/* State of deciding a chunk. */
 struct filter {
-	struct trace_record *kept;
-	const struct trace_record *end;
-	uint64_t dropped, in_loops;
+	struct trace_record *kept;	/* where the next kept record goes */
+	const struct trace_record *end;	/* of the chunk's records */
+	uint64_t dropped;	/* number of accesses dropped */
+	uint64_t in_loops;	/* loop excess of the chunk */
 	/*
 	 * Records that are kept only if a kept event follows: the function entries around it, and
 	 * the last stamp.
@@ -44,7 +46,7 @@ struct filter {
 	struct trace_record entry[PENDING_ENTRIES];
 	unsigned entries;
 	struct trace_record stamp;
-	/* An event was kept since the last stamp, so that the next stamp bounds its time. */
+	/* An event was kept since the last stamp: the next stamp bounds its time. */
 	bool untimed;
 };
 
@@ -60,6 +62,7 @@ static uint64_t entry_bytes(const struct trace_chunk *chunk)
 	return (sizeof(*chunk) + chunk->stored + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
 }
 
+/* Keeps the pending records: an event that follows them is kept. */
 static void put_pending(struct filter *f)
 {
 	if (f->stamp.site)
@@ -75,7 +78,7 @@ static uint64_t access_size(const struct trace_record *r)
 	return 1ull << (r->site >> 56 & TRACE_SIZE_MASK);
 }
 
-/* Whether an event other than a plain access is kept: all but ranges are. */
+/* Decides an event other than a plain access: a range may be dropped, all others are kept. */
 static bool is_kept(struct filter *f, const struct trace_record *r, unsigned kind)
 {
 	if (!(trace_roles(kind) & ROLE_RANGE) || shadow_decide(&decider, r->addr, r[1].site))
@@ -84,7 +87,7 @@ static bool is_kept(struct filter *f, const struct trace_record *r, unsigned kin
 	return false;
 }
 
-/* Keeps the accesses `which` of a loop, one bit each, in `turns` iterations from `from` on. */
+/* Keeps the accesses of a loop that `which` has bits for, in iterations [from, from + turns). */
 static void put_iterations(struct filter *f, const struct trace_loop *l, uint32_t which,
 			   uint64_t from, uint64_t turns)
 {
@@ -106,14 +109,14 @@ static void put_iterations(struct filter *f, const struct trace_loop *l, uint32_
 	f->kept = r;
 }
 
-/* The accesses of `some` that are kept in one iteration. */
-static uint32_t kept_in_iteration(const struct trace_loop *l, uint32_t some, uint64_t turn)
+/* Decides the accesses `some` in one iteration. Returns those that are kept. */
+static uint32_t kept_in_iteration(const struct trace_loop *l, uint32_t some, uint64_t iteration)
 {
 	uint32_t which = 0;
 
 	for (; some; some &= some - 1) {
 		unsigned i = (unsigned)__builtin_ctz(some);
-		uint64_t addr = (l->at[i].addr + turn * l->stride[i]) & TRACE_ADDR_MASK;
+		uint64_t addr = (l->at[i].addr + iteration * l->stride[i]) & TRACE_ADDR_MASK;
 
 		if (shadow_decide_access(&decider, addr, access_size(&l->at[i])))
 			which |= 1u << i;
@@ -122,9 +125,9 @@ static uint32_t kept_in_iteration(const struct trace_loop *l, uint32_t some, uin
 }
 
 /*
- * Splits a loop of which the accesses `all` are kept in all iterations, and those of `some` in
- * some. Successive iterations that keep the same accesses become one group, as long as there is
- * room for it and the `behind` records that follow.
+ * Splits a loop: the accesses `all` are kept in all iterations, the accesses `some` in some of
+ * them. Successive iterations that keep the same accesses become one group. If there is no room for
+ * another group and the `behind` records that follow, all remaining iterations keep `some`, too.
  */
 static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t all, uint32_t some,
 		       size_t size, size_t behind)
@@ -147,7 +150,7 @@ static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t al
 	}
 }
 
-/* Decides a loop group, any of whose accesses may be to unshared memory. */
+/* Decides a loop group. Some of its accesses may be kept, others dropped. */
 static void filter_loop(struct filter *f, const struct trace_record *r, size_t size)
 {
 	uint32_t keep = 0, drop = 0;
@@ -187,7 +190,7 @@ static inline bool is_plain(const struct trace_record *r)
 	return trace_site_kind(r->site) == TRACE_READ || trace_site_kind(r->site) == TRACE_WRITE;
 }
 
-/* Decides plain accesses that follow each other, which most events are. Returns the next event. */
+/* Decides a row of plain accesses, which most events are. Returns the event behind them. */
 static const struct trace_record *filter_plain(struct filter *f, const struct trace_record *r)
 {
 	/* Where the next kept record goes; NULL: records may be pending. */
@@ -213,7 +216,7 @@ static const struct trace_record *filter_plain(struct filter *f, const struct tr
 	return r;
 }
 
-/* Decides one event and returns the next. */
+/* Decides one event and returns the next one. */
 static const struct trace_record *filter_event(struct filter *f, const struct trace_record *r)
 {
 	unsigned kind = trace_site_kind(r->site), count = 1 + trace_extra(kind);
@@ -251,8 +254,9 @@ static const struct trace_record *filter_event(struct filter *f, const struct tr
 }
 
 /*
- * Decides a chunk and writes what is kept of it. An empty chunk is written, too, so that numbers
- * have no gaps. Returns the records by which the chunk counted in the window.
+ * Decides a chunk and writes the records that are kept. A chunk without records is written, too, so
+ * that the numbers of chunks have no gaps. Returns the number of records for which the chunk
+ * counted in the window.
  */
 static uint64_t decide(struct trace_chunk *chunk, bool cut)
 {
@@ -290,8 +294,8 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 }
 
 /*
- * Decides the oldest chunk. Its place in the queue is freed after it was written, so that a killed
- * process does not lose it.
+ * Decides the oldest chunk. It leaves the queue after it was written, so that a killed process does
+ * not lose it.
  */
 static void decide_oldest(bool cut)
 {
@@ -304,6 +308,7 @@ static void decide_oldest(bool cut)
 	__atomic_store_n(&live->stash_tail, live->stash_tail + bytes, __ATOMIC_RELEASE);
 }
 
+/* Decides chunks until `bytes` fit into the queue and the window is not exceeded. */
 static void make_room(uint64_t bytes)
 {
 	struct live_header *live = snarlrt.live;
@@ -314,8 +319,8 @@ static void make_room(uint64_t bytes)
 }
 
 /*
- * A chunk does not wrap around: fills the rest of the queue with an empty entry if the chunk does
- * not fit there.
+ * A chunk does not wrap around: if it does not fit at the end of the queue's memory, fills that
+ * with an empty entry.
  */
 static void skip_to_start(uint64_t bytes)
 {

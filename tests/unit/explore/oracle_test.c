@@ -180,8 +180,8 @@ static void test_runs_without_verdict(void **state)
 static void block(struct fixture *f, uint32_t i, uint64_t object, uint32_t owner)
 {
 	f->report->at[i] = (struct ctl_report_thread){
-		.number = i, .state = 1, .op = SCHED_OP_ACQUIRE, .object = object,
-		.site = 0x100 + i, .owner = owner, .held_count = 1,
+		.number = i, .state = CTL_REPORT_BLOCKED, .op = SCHED_OP_ACQUIRE,
+		.object = object, .site = 0x100 + i, .owner = owner, .held_count = 1,
 	};
 	f->report->at[i].held[0].object = 0xa0 + i;
 	f->report->at[i].held[0].pc = 0x200 + i;
@@ -322,7 +322,7 @@ static void test_divergence(void **state)
 	block(f, 1, 0xa2, UINT32_MAX);
 	check_divergence(f, &s, "diverged at turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
 				"  thread 0.1 waits at 0x101 for 0xa2");
-	f->report->at[1].state = 2;
+	f->report->at[1].state = CTL_REPORT_ENDED;
 	check_divergence(f, &s, "diverged at turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
 				"  thread 0.1 has ended");
 	f->report->turn = 2;
