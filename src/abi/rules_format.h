@@ -28,7 +28,7 @@ enum rules_flag {
 	 * after such a site.
 	 */
 	RULES_OPEN = 4,
-	/* PSet: an open site's list has this site, or lacks it. guard watches it, too. */
+	/* PSet: an open site may follow this one, so guard has to see its accesses as well. */
 	RULES_SOURCE = 8,
 	/* LifeTx: the access belongs to a learnt transaction. */
 	RULES_IN_TX = 16,
@@ -104,8 +104,8 @@ enum rules_function_flag {
 };
 
 /*
- * A function with transactions. In each activation a transaction begins with the first access
- * marked RULES_IN_TX, and ends with the activation at the latest.
+ * A function with transactions. A transaction begins with the first access marked RULES_IN_TX in
+ * the outermost activation of such a function, and ends with that activation at the latest.
  */
 struct rules_function {
 	uint64_t offset;	/* pc of the hook at the function's entry, minus load bias */

@@ -403,6 +403,7 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 			   .gates = xcalloc(k->count + 1, sizeof(*r.gates)) };
 	const char *build = NULL;
 
+	/* Again, for the gates, which only the rules file needs; may add RULES_IN_TX. */
 	guard_set_mark(k, r.marks, r.gates);
 	for (size_t i = 0; i < k->count; i++)
 		r.any_tx |= (r.marks[i] & RULES_HOLDS_TX) != 0;

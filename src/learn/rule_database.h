@@ -108,7 +108,8 @@ enum store_pair_kind {
 	STORE_SEEN = 1,		/* M immediately followed P of another thread */
 	STORE_EXPECTED = 2,	/* M may follow P in another run */
 	STORE_CONFLICT = 4,	/* P and M conflict, and only locks may order them */
-	STORE_RACE = 8,		/* no lock excludes them either; 16: one run says so, not `sure` */
+	STORE_RACE = 8,		/* no lock excludes them either */
+	/* 16: a run that is not `sure` said so once; the second such run sets STORE_RACE */
 	STORE_FIRST = 32,	/* M accessed memory before all unordered accesses of other threads */
 	STORE_AFTER = 64,	/* M accessed memory after such an access */
 };

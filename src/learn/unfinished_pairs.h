@@ -12,9 +12,9 @@ struct known;
 
 /*
  * Calls fn(ctx, P, R) for sites R that must not follow P of another thread before that thread did
- * I. P, I and R access memory, or take locks. R may also be a read that is followed by such a
- * write: otherwise both threads could begin a pair, and each wait for the other. fn may be called
- * more than once for a pair.
+ * I. P, I and R access memory, or take locks. If R is a write, reads that are followed by R in
+ * their thread are listed as well: otherwise both threads could begin a pair, and each wait for
+ * the other. fn may be called more than once for a pair.
  */
 void unfinished_pairs_each(const struct known *k, void (*fn)(void *ctx, uint32_t p, uint32_t r),
 			   void *ctx);

@@ -218,7 +218,7 @@ static bool any_held(const struct goal *g, const struct sched_point *point)
 }
 
 /* No thread can go on: gives up the orders that hold the thread held last, and returns it. */
-static uint32_t let_latest_go(struct goal *g, const struct sched_point *point)
+static uint32_t release_latest(struct goal *g, const struct sched_point *point)
 {
 	uint32_t latest = point->runnable[0];
 
@@ -244,7 +244,7 @@ static uint32_t random_walk(struct goal *g, const struct sched_point *point)
 	if (stays && !g->held_since[point->running])
 		return point->running;
 	if (point->idle >= SPIN_ROUNDS && any_held(g, point))
-		return let_latest_go(g, point);
+		return release_latest(g, point);
 	g->until = point->step + pick_geometric(&g->rng, g->permille);
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];
@@ -256,7 +256,7 @@ static uint32_t random_walk(struct goal *g, const struct sched_point *point)
 	if (found < SCHED_MAX_THREADS)
 		return found;
 	return point->runs && !g->held_since[point->running] ? point->running :
-							       let_latest_go(g, point);
+							       release_latest(g, point);
 }
 
 /*

@@ -104,3 +104,18 @@ named_files() {
 }
 named_files docs/*.md docs/internals/*.md CONTRIBUTING.md README.md >"$work/named"
 [ ! -s "$work/named" ] || { cat "$work/named"; fail "pages name files that are not there"; }
+
+# unknown_names FILE…: prints each name_with_underscore in backquotes that no source contains, and
+# that is no file's name.
+unknown_names() {
+	grep -ohE '`[a-z0-9]+(_[a-z0-9]+)+(\(\))?`' "$@" | tr -d '`()' | sort -u >"$work/words"
+	{
+		grep -rhowFf "$work/words" --include='*.[chS]' --include='*.cc' --include='*.def' \
+			--include='*.py' --include=Makefile src tests examples Makefile
+		find src tests -type f | sed 's|.*/||; s|\..*||'
+	} | sort -u | comm -23 "$work/words" -
+}
+unknown_names docs/internals/architecture.md src/README.md $(find src -name README.md) >"$work/unknown"
+[ ! -s "$work/unknown" ] || { cat "$work/unknown"; fail "pages name functions that are not there"; }
+echo '`no_such_function()`' >"$work/page"
+[ "$(unknown_names "$work/page")" = no_such_function ] || fail "names without a function are not seen"

@@ -65,7 +65,7 @@ struct local_pair {
 	uint32_t p, i;		/* epochs */
 };
 
-/* Computes all members of the verdict except `key`. */
+/* Computes the members of the verdict except `key`; `why` only if `pattern` is not PATTERN_NONE. */
 void atomicity_judge(const struct atomicity *a, uint32_t shape, uint32_t signature,
 		     struct triple_verdict *v);
 
@@ -88,8 +88,8 @@ bool atomicity_nothing_new(struct atomicity *a, struct history_kinds *kinds, uin
 			   uint32_t signature, bool maybe_seen, struct findings *out);
 
 /*
- * Counts the triple if it needs nothing else, whether the trace shows it or not. Else returns
- * false.
+ * If the triple belongs to a candidate that is already reported and only adds 1 to its count, whether
+ * the trace shows it or not: counts it and returns true.
  */
 static inline bool atomicity_count_always(struct atomicity *a, const struct local_pair *l,
 					  uint32_t signature, struct triple_verdict *v,
@@ -101,7 +101,8 @@ static inline bool atomicity_count_always(struct atomicity *a, const struct loca
 }
 
 /*
- * Counts the triple with an access at `time` if it needs nothing else. Else returns false.
+ * The same for a triple with an access at `time`, if it only adds 1 to the count of a reported
+ * candidate. Else returns false.
  */
 static inline bool atomicity_count_early(struct atomicity *a, const struct local_pair *l,
 					 uint64_t time, const struct triple_verdict *v,

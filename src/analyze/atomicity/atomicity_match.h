@@ -44,8 +44,9 @@ static inline struct triple_verdict *compare(struct atomicity *a, const struct l
 }
 
 /*
- * Counts the triple if it needs nothing else, and tries to set *count_memo for those that follow.
- * Else returns false. `maybe_seen`: the trace may show the access inside the pair.
+ * If the triple only adds 1 to the count of a reported candidate, counts it and returns true. Also
+ * tries to set *count_memo for the triples that follow. `maybe_seen`: the trace may show the access
+ * inside the pair.
  */
 static inline bool only_counts(struct atomicity *a, const struct local_pair *l, uint32_t signature,
 			       bool maybe_seen, struct triple_verdict *v,
@@ -153,7 +154,10 @@ static inline void find_others(struct atomicity *a, const struct history_cell *c
 	o->known = true;
 }
 
-/* Compares a new pair with all accesses of other threads to the location. */
+/*
+ * Compares a new pair with all accesses of other threads to the location. `undisturbed`: the trace
+ * shows no access of another thread inside the pair. `o` caches the other threads' cells.
+ */
 static void match_pair(struct atomicity *a, const struct local_pair *l, bool undisturbed,
 		       struct other_cells *o, struct findings *out)
 {

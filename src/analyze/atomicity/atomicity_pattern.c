@@ -7,7 +7,11 @@
 #include "analyze/atomicity/atomicity.h"
 #include "base/hash.h"
 
-/* An atomic update both reads and writes: as p, its write counts, and as i, its read. */
+/*
+ * The pattern of the local pair p, i and the other thread's access r (bits ACCESS_READ, ACCESS_WRITE).
+ * `spans_reads`: p and i are writes, and their thread reads between them. An atomic update both reads
+ * and writes: as p, its write counts, and as i, its read.
+ */
 static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool spans_reads)
 {
 	bool writes = (p & ACCESS_WRITE) && (i & ACCESS_WRITE);

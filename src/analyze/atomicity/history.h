@@ -1,13 +1,13 @@
 /*
  * The access history of each location, condensed: what each thread did there, without repetitions.
  *
- * Memory is cut into granules of 8 bytes; four of them are a line. A thread has a block of four
- * cells for each line it accessed, one cell per granule. If it accesses several sets of bytes of a
- * granule, it has a further block for each. A cell keeps
+ * Memory is cut into granules of 8 bytes; four of them are a line. A thread has a history
+ * block of four cells for each line it accessed, one cell per granule. If it accesses several sets
+ * of bytes of a granule, it has a further one for each. A cell keeps
  *
  * - its last access, and the last write if reads follow it;
  * - representatives: one access for each signature (site, kind, lockset) and strong clock;
- * - local pairs: two accesses p and i of the thread in one block of code, without an access of the
+ * - local pairs: two accesses p and i of the thread in one block of code (view.h), without an access of the
  *   thread to these bytes in between. Pairs that differ only in position and time are kept once.
  *
  * Example: two threads update `balance`, 4 bytes at 0x1000, in two critical sections of m each. The
@@ -27,7 +27,7 @@
  *	shape 2: p has signature 2, i has signature 1, cut = { empty lockset }, bytes 0x0f
  *
  * Both threads have a cell in line 0x80, granule 0x200, with bytes 0x0f. At time 10 the second
- * thread comes: the two blocks form a ring, and the line gets a history_share, which says that
+ * thread comes: the two history blocks form a circular list, and the line gets a history_share, which says that
  * thread 0.1 is the only writer. At time 13 the new pair is compared with the representatives of
  * thread 0.1. Its write at time 7 conflicts, no strong happens-before orders it, and the cut lets
  * it in: a candidate RWW (10, 7, 13). Time 16 makes WWR (7, 13, 16). A further deposit of 0.1 adds

@@ -20,7 +20,7 @@
 struct lookahead_mark {
 	uint64_t skipped;	/* plain accesses of its thread that were skipped right before it */
 	bool unshared;		/* access to unshared memory; only if an analysis asks for it */
-	bool ordered;		/* access to memory whose conflicting accesses are all ordered */
+	bool ordered;		/* access to ordered memory (unshared.h) */
 };
 
 struct lookahead {

@@ -34,11 +34,12 @@ struct bug {
 	unsigned goal_runs;	/* number of runs that minimised the schedule's goals */
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
 	char why[256];		/* what a replay did instead; "" if all failed alike */
-	struct lead *cause;	/* cause found afterwards, in place of failure->lead; NULL; owned */
+	/* cause found afterwards; NULL: failure->lead is the cause, or none is known; owned */
+	struct lead *cause;
 	bool predicted;		/* `cause` is an order that a hunt had predicted */
 	char *trace;		/* path of the trace until the bug is saved; owned */
 	bool traced;		/* the trace exists */
-	char no_trace[256];	/* why there is no trace; "" */
+	char no_trace[256];	/* why there is no trace; "": it exists, or was not tried */
 	struct interleavings interleavings;	/* the first is the cause; empty without a cause */
 	struct passing passing;	/* the nearest run that passes */
 	/* Index of each event of the cause in trace.snarl and in passing.snarl: lead_locate(). */
@@ -52,7 +53,7 @@ void bug_init(struct bug *b, struct search_failure *f, struct places *places);
 void bug_free(struct bug *b);
 
 /*
- * Replays the schedule `times` times in fresh processes. The first replay adds checks to the
+ * Replays the schedule `times` times, each in a new fork of a fork server of its own. The first replay adds checks to the
  * schedule. True if all replays failed as the run did; else b->why or *err says why not.
  */
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,

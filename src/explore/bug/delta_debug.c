@@ -19,7 +19,7 @@ struct reduction {
 	size_t capacity;		/* of both arrays */
 };
 
-size_t shrink_positions(struct sched_turn *turns, size_t count)
+size_t delta_debug_positions(struct sched_turn *turns, size_t count)
 {
 	struct map taken = { 0 };
 	size_t n = 0;

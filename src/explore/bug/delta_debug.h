@@ -3,7 +3,7 @@
  * turns, or lets a thread run until it blocks. It is kept if the run still fails and has fewer
  * switches, or as many switches and fewer preemptions.
  *
- * Turns are positions (shrink_positions()), as in plans of the strategy `loose`. So if a turn is
+ * Turns are positions (delta_debug_positions()), as in plans of the strategy `loose`. So if a turn is
  * removed, the thread takes its steps in its next turn, and no other turn shifts. The callback
  * `fails` makes the runs.
  */
@@ -54,6 +54,6 @@ void delta_debug_turns(const struct delta_debug_config *config, const struct sch
  *	turns	  A 3, B 2, A 4, A 1
  *	positions A 3, B 2, A 8
  */
-size_t shrink_positions(struct sched_turn *turns, size_t count);
+size_t delta_debug_positions(struct sched_turn *turns, size_t count);
 
 #endif

@@ -63,7 +63,7 @@ size_t minimise_positions(const struct schedule *s, struct sched_turn **out)
 		schedule_path_hash(s->threads.items[t->thread], &turns[i].name);
 	}
 	*out = turns;
-	return shrink_positions(turns, s->turn_count);
+	return delta_debug_positions(turns, s->turn_count);
 }
 
 /* Sets *got to the turns of the last run; false if the runtime lost some of them. */

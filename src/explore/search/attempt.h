@@ -1,5 +1,5 @@
 /*
- * Variations of a known failure: runs with the arguments, shared granules and oracle of a failing
+ * Variations of a known failure (the attempts of explore/hunt/prove.c are others): runs with the arguments, shared granules and oracle of a failing
  * schedule, but with another plan. explore/bug minimises failures and finds causes by such runs.
  *
  *	attempt_open(&a, &config, &schedule, &err);

@@ -398,7 +398,7 @@ SNARLRT_HIDDEN void context_attach_main(struct ctl_thread *t);
 SNARLRT_HIDDEN void context_switch(struct ctl_thread *from, struct ctl_thread *to);
 SNARLRT_HIDDEN void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to);
 SNARLRT_HIDDEN void context_reap(struct ctl_thread *t);
-SNARLRT_HIDDEN int gate_call_on(char *stack_top, int (*fn)(void *), void *arg);
+SNARLRT_HIDDEN int context_call_on(char *stack_top, int (*fn)(void *), void *arg);
 
 /* An access to memory (point_fast.c): a scheduling point if it is visible. */
 SNARLRT_HIDDEN void ctl_access(uint64_t addr, uint64_t size, uint64_t site);

@@ -1,8 +1,9 @@
 /*
  * Recording under control: the same trace as in mode record, in the total order of the run.
  *
- * Each thread has a ring besides ctl_page. Records of the page are copied into the ring, after a
- * time stamp, before any other event is recorded, and at the latest when the thread stops. Only
+ * Under control hooks append to one page, ctl_page (step.h), which all threads share. In a recorded
+ * run each thread also has a ring. Records of the page are copied into the running thread's ring,
+ * after a time stamp, before any other event is recorded, and when the thread stops. Only
  * one thread runs at a time, so the stamps order all events. While the ring is written to, it
  * replaces the page in thread-local storage.
  *

@@ -223,7 +223,7 @@ SNARLRT_INTERPOSE int pthread_cancel(pthread_t thread)
 		return ctl_thread_cancel(thread, SNARLRT_PC());
 	snarlrt_cancel_prepare();
 	if (mode_monitors())
-		watch_cancel((uint64_t)thread, (uint64_t)SNARLRT_PC());
+		monitor_cancel((uint64_t)thread, (uint64_t)SNARLRT_PC());
 	snarlrt_note(TRACE_THREAD_CANCEL, 0, (void *)(uintptr_t)id, id, 0, SNARLRT_PC());
 	return REAL(pthread_cancel)(thread);
 }

@@ -3,16 +3,16 @@
  * a gate: the last accesses, and the transactions that touched it. The table is direct-mapped: if
  * two tags share a cell, the newer one clears it.
  *
- * Example: threads 0.1 (slot 0, serial 1) and 0.2 (slot 1, serial 2) call deposit(), which reads
- * `balance` at site 7 and writes it at site 8. Training found both in one transaction. `balance` is
- * at 0x5000, so the tag is 0xa00. "s7 t2 a1" stands for site 7, serial 2, access 1 of that thread:
+ * Example: threads 0.1 (slot 1, serial 2) and 0.2 (slot 2, serial 3) call deposit(), which reads
+ * `balance` at site 7 and writes it at site 8. Main has slot 0 and serial 1. Training found both in one transaction. `balance` is
+ * at 0x5000, so the tag is 0xa00. "s7 t3 a1" stands for site 7, serial 3, access 1 of that thread:
  *
- * 	event                       touched wrote  write     read[0]   tx[0]: site, slot, epoch
- * 	0.2 reads; its epoch is 1         2     0  -         s7 t2 a1  7, 1, 1  exclusive
- * 	0.1 is about to read: tx[0] is under way, so 0.1 waits while the epoch of slot 1 is 1
- * 	0.2 writes                        2     2  s8 t2 a2  -         8, 1, 1  exclusive
+ * 	event                       touched wrote  write     read[0]   tx[0]: site, epoch, slot
+ * 	0.2 reads; its epoch is 1         3     0  -         s7 t3 a1  7, 1, 2  exclusive
+ * 	0.1 is about to read: tx[0] is under way, so 0.1 waits while the epoch of slot 2 is 1
+ * 	0.2 writes                        3     3  s8 t3 a2  -         8, 1, 2  exclusive
  * 	0.2 leaves deposit(); its epoch becomes 2, 0.1 is woken and finds tx[0] out of date
- * 	0.1 reads; its epoch is 1   SEVERAL     2  s8 t2 a2  s7 t1 a1  7, 0, 1  exclusive
+ * 	0.1 reads; its epoch is 1   SEVERAL     3  s8 t3 a2  s7 t2 a1  7, 1, 1  exclusive
  *
  * A write empties read[]. The read is exclusive because its transaction also writes. `version`
  * grows with each access. It is the futex of threads that wait for an access, not a transaction.

@@ -1,8 +1,9 @@
 /*
  * Mode guard: delays accesses whose order no passing run had (docs/guard.md).
  *
- * Guard only delays. The delays of one access take watch.wait_ns at most. A thread never waits for
- * a thread that waits for it, be it in a delay or for a lock.
+ * Guard only delays. One delay takes watch.wait_ns, by real time at most STRETCH_MAX times that
+ * (guard_wait.c); each granule, gate or lock of an access has its own. If two threads would wait
+ * for each other, in a delay or for a lock, at least one goes on.
  */
 #ifndef RUNTIME_MONITOR_GUARD_H
 #define RUNTIME_MONITOR_GUARD_H
@@ -16,8 +17,8 @@ struct guard_conflict {
 	/* of the thread that must go on to end the conflict, or MONITOR_ANY_THREAD */
 	uint32_t slot;
 	/*
-	 * 1 + number of that thread's access that another access of the thread must follow; 0: the
-	 * conflict ends for another reason.
+	 * 1 + number (low 6 bits) of the access of thread `slot` that this one must not follow; 0:
+	 * the conflict is not with an access.
 	 */
 	uint32_t access;
 	/* futex that changes when the conflict may be over, and its value now */

@@ -61,7 +61,7 @@ static uint32_t next_serial(void)
 	return serial;
 }
 
-void watch_attach(void)
+void monitor_attach(void)
 {
 	struct monitor_self *self = &monitor_self;
 	uint32_t serial;
@@ -137,7 +137,7 @@ struct monitor_self *monitor_begin(void)
 	if (unlikely(self->busy | self->ended | __snarl_tls.hidden | watch.log->off))
 		return NULL;
 	if (unlikely(!self->slot))
-		watch_attach();
+		monitor_attach();
 	if (!self->slot)
 		return NULL;
 	self->busy = 1;
@@ -276,7 +276,7 @@ void monitor_note(enum trace_kind kind, const void *object, uint64_t arg, int re
 	monitor_end(self);
 }
 
-void watch_cancel(uint64_t handle, uint64_t pc)
+void monitor_cancel(uint64_t handle, uint64_t pc)
 {
 	struct monitor_self *self = enter_guard();
 

@@ -121,20 +121,23 @@ extern SNARLRT_HIDDEN __thread struct monitor_self monitor_self
 	__attribute__((tls_model("local-exec")));
 
 /* Reads options and rules. false: there is nothing to monitor, and the mode stays off. */
-SNARLRT_HIDDEN bool watch_start(const struct run_options *o);
+SNARLRT_HIDDEN bool monitor_start(const struct run_options *o);
 /* A module was loaded: activates its sites. */
-SNARLRT_HIDDEN void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path);
+SNARLRT_HIDDEN void monitor_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path);
 
 /* Start and end of a thread; the child of a fork. */
-SNARLRT_HIDDEN void watch_attach(void);
+SNARLRT_HIDDEN void monitor_attach(void);
 SNARLRT_HIDDEN void monitor_thread_exit(void);
 SNARLRT_HIDDEN void monitor_forked(void);
 
-/* Events of the calling thread, in mode SNARLRT_WATCH only. Accesses come before they are done. */
+/*
+ * Events of the calling thread, in modes check and guard only (SNARLRT_WATCH). Accesses come before
+ * they are done.
+ */
 SNARLRT_HIDDEN void monitor_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
 SNARLRT_HIDDEN void monitor_note(enum trace_kind kind, const void *object, uint64_t arg,
 				 int result);
-SNARLRT_HIDDEN void watch_cancel(uint64_t handle, uint64_t pc);	/* comes before the cancellation */
+SNARLRT_HIDDEN void monitor_cancel(uint64_t handle, uint64_t pc);	/* comes before the cancellation */
 SNARLRT_HIDDEN void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
 SNARLRT_HIDDEN void monitor_wait_end(void);
 SNARLRT_HIDDEN void monitor_entry(uint64_t pc);

@@ -56,7 +56,7 @@ static uint64_t on_depth(void)
 static void on_thread_begin(const struct mode_thread *t)
 {
 	(void)t;
-	watch_attach();
+	monitor_attach();
 	__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
 }
 

@@ -45,7 +45,7 @@ static bool load(const struct run_options *o)
 	return (active > 0 || watch.check) && watch.tails;
 }
 
-bool watch_start(const struct run_options *o)
+bool monitor_start(const struct run_options *o)
 {
 	watch.check = o->mode == RUN_MODE_CHECK;
 	watch.all = o->places == RUN_PLACES_ALL;
@@ -73,7 +73,7 @@ bool watch_start(const struct run_options *o)
 	return load(o) && (watch.check ? check_cells_init() : guard_cells_init());
 }
 
-void watch_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path)
+void monitor_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path)
 {
 	size_t count;
 	int m = rules_header() ? rules_add_module(id, id_size, base) : -1;

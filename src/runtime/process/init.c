@@ -136,7 +136,7 @@ static void start_control(const struct run_options *o, char **envp)
 
 static void start_monitor(const struct run_options *o)
 {
-	if (!watch_start(o))
+	if (!monitor_start(o))
 		return;
 	if (rules_header())
 		snarlrt_sites_use(rules_offsets);
@@ -144,7 +144,7 @@ static void start_monitor(const struct run_options *o)
 	mode_set(&mode_monitor);
 	snarlrt.sync_ignored = !(watch.pset | watch.tx | watch.noise);
 	snarlrt_thread_end_init();
-	watch_attach();
+	monitor_attach();
 	snarlrt_process_init();
 	snarlrt_modules_scan();
 }

@@ -56,7 +56,7 @@ void record_access(uint64_t addr, uint64_t site)
 	if (unlikely(self->claims) && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == 0)
 		allocation_claim(self, addr);
-	/* Unless the memory is cut, the access will be recorded; so pending calls can be, first. */
+	/* The access is recorded unless its memory is cut. If it is, the pending calls come first. */
 	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)
 		snarlrt_tell_frames(self);

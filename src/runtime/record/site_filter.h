@@ -2,8 +2,9 @@
  * Switches off access sites that a list of sites does not name. The list names the sites that
  * accessed shared memory in an earlier run (docs/trace-format.md, section 6).
  *
- * Inlined checks get a jump over them. Calls of the range hooks become nops, but only in the
- * executable. All other calls of hooks stay on.
+ * Inlined checks get a jump over them. With a list, calls of the range hooks in the executable
+ * become nops; with a lookup function (modes check and guard) they stay. All other calls of hooks
+ * stay.
  */
 #ifndef RUNTIME_RECORD_SITE_FILTER_H
 #define RUNTIME_RECORD_SITE_FILTER_H

@@ -59,7 +59,7 @@ static size_t turns_of(const struct sim_result *r, struct sched_turn *turns)
 {
 	for (unsigned i = 0; i < r->steps; i++)
 		turns[i] = (struct sched_turn){ .name = r->end.name[r->thread[i]], .steps = 1 };
-	return shrink_positions(turns, r->steps);
+	return delta_debug_positions(turns, r->steps);
 }
 
 static bool fails(void *ctx, const struct sched_turn *turns, size_t count,

@@ -106,7 +106,7 @@ static void test_turns_of_a_run_repeat_it(void **state)
 			add_turn(&plan, r.end.name[r.thread[k]], 1);
 			switches += k > 0 && r.thread[k] != r.thread[k - 1];
 		}
-		plan.head.turns = shrink_positions(plan.turns, plan.head.turns);
+		plan.head.turns = delta_debug_positions(plan.turns, plan.head.turns);
 		assert_int_equal(plan.head.turns, switches + 1);
 		assert_string_equal(run(&p, &plan, &result), text);
 		assert_int_equal(result.switches, switches);
