@@ -16,9 +16,13 @@ struct report_style {
 };
 
 struct report_format {
-	const char *name;	/* as typed after --format */
+	const char *name;	/* as typed after --format; lower-case letters */
 	const char *summary;	/* one line of --help */
-	/* Appends the whole report as one document. */
+	/*
+	 * Appends the whole report as one document, which may have no bugs. A format for CI leaves
+	 * out the bugs that report_is_current() denies and marks those that are `known`; other
+	 * formats show all bugs.
+	 */
 	void (*all)(const struct report *r, const struct report_style *style, struct buf *out);
 	/* Only for formats of several pages, else NULL. */
 	/* Appends the page of one bug; if `index`, with a link to the index, which all() makes. */

@@ -89,3 +89,10 @@ grep -q '1 reads balance' bare.txt || fail "no steps from bug.json"
 chmod a-w bare 2>/dev/null
 [ "$(id -u)" = 0 ] || refused 3 'cannot write bare/report.html' -f html bare
 refused 3 'cannot write bare/none/x: No such file' -o bare/none/x bare
+
+# docs/report.md describes every format in a paragraph that begins with its name.
+snarl report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z]*\) .*/\1/p' >formats
+grep -qx html formats || fail "formats of snarl report --help: $(tr '\n' ' ' <formats)"
+while read -r format; do
+	grep -q "^\*\*$format\*\*: " "$SNARL_ROOT/docs/report.md" || fail "docs/report.md does not describe $format"
+done <formats

@@ -1,5 +1,6 @@
 # Checks of the sources: every header compiles alone, no file is too long, rooms include only what
-# CONTRIBUTING.md allows, and pages name only files that exist.
+# CONTRIBUTING.md allows, the README of each room names its files, and pages name only files that
+# exist.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 work=$PWD
@@ -94,6 +95,39 @@ violations "$work/directions" "$work/sources" || fail "includes against the dire
 # The check itself: with no room allowed anything, it must complain.
 sed 's/ .*//' "$work/directions" >"$work/nothing"
 ! violations "$work/nothing" "$work/sources" >/dev/null || fail "violations of the directions are not seen"
+
+# unnamed_files ROOMS: prints each source file that the README of its folder does not name, and each
+# file in the first column of a table there that does not exist. A README names `x.c` as `x.c`,
+# `x.h`, `x.c/.h` or `x`.
+unnamed_files() {
+	find "$1" -mindepth 1 -type d | LC_ALL=C sort | while read -r room; do
+		[ -e "$room/README.md" ] || { echo "$room has no README.md"; continue; }
+		awk '{
+			n = split($0, part, "`")
+			for (i = 2; i <= n; i += 2) {
+				sub(/[.\/].*/, "", part[i])
+				print part[i]
+			}
+		}' "$room/README.md" >"$work/stems"
+		for file in "$room"/*.[chS] "$room"/*.def; do
+			stem=${file##*/}
+			stem=${stem%.*}
+			[ ! -e "$file" ] || grep -qxF "$stem" "$work/stems" || echo "$room/README.md does not name ${file##*/}"
+		done
+		grep '^|' "$room/README.md" | cut -d'|' -f2 | grep -oE '`[a-z0-9_]+\.(c|h|S|def)[`/]' | tr -d '`/' |
+			while read -r file; do
+				[ -e "$room/$file" ] || echo "$room/README.md names $file, which does not exist"
+			done
+	done
+}
+unnamed_files src >"$work/unnamed"
+[ ! -s "$work/unnamed" ] || { cat "$work/unnamed"; fail "READMEs of rooms are not up to date"; }
+
+# The check itself: it finds a file without a line and a line without a file.
+mkdir -p "$work/rooms/room"
+printf '| `old.c` | |\n| `both` | |\n' >"$work/rooms/room/README.md"
+touch "$work/rooms/room/new.c" "$work/rooms/room/both.c" "$work/rooms/room/both.h"
+[ "$(unnamed_files "$work/rooms" | wc -l)" = 2 ] || fail "the check of READMEs misses files"
 
 # named_files FILE…: prints each source file that these pages name and that is not there.
 named_files() {

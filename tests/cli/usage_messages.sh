@@ -84,8 +84,12 @@ done
 status=0
 snarl >out 2>err </dev/null || status=$?
 [ $status = 2 ] && [ ! -s out ] && [ -s err ] || fail "snarl alone: exit $status"
-# Every command that the help lists has a page in docs.
-snarl help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v -e '^cc$' -e '^snarl' >commands
-for command in $(cat commands); do
+# Every command that the help lists has a page in docs, and a link to it in both lists of commands.
+snarl help | awk '/^A first/ { exit } /^  [a-z]/ && $1 != "c++" { print $1 }' >commands
+grep -qx check-fix commands || fail "commands of snarl help: $(tr '\n' ' ' <commands)"
+while read -r command; do
 	[ -e "$SNARL_ROOT/docs/$command.md" ] || fail "no docs/$command.md"
-done
+	for list in snarl.md index.md; do
+		grep -qF "]($command.md)" "$SNARL_ROOT/docs/$list" || fail "docs/$list has no link to $command.md"
+	done
+done <commands

@@ -27,6 +27,11 @@
  * delays no other thread for it. The real read() blocks and returns 5. The write of buf is compared
  * with the rules.
  *
+ * Where poll() cannot tell whether a call would block, as for System V message queues, control tries
+ * the real call without waiting, and again after ctl_call_retry() (control/model/external.h);
+ * msgrcv() in socket.c is an example. A call that concerns no descriptor passes another id or
+ * SNARLRT_NO_FD to SNARLRT_CALL().
+ *
  * If 0.1 is cancelled in read(), the end of the scope notes CALL_LEAVE with the value -1, ECANCELED
  * and TRACE_CALL_UNWOUND.
  */

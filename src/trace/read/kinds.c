@@ -18,9 +18,10 @@ static const char *const classes[] = {
 	"sem", "barrier", "once", "thread", "heap", "system", "process", "user",
 };
 
-static const char *const calls[TRACE_CALL_COUNT] = {
-	"other", "read", "write", "accept", "connect", "recv", "send", "poll", "select", "epoll",
-	"wait", "sigwait", "pause", "flock", "fsync", "msg", "open", "close", "syscall",
+static const char *const calls[] = {
+#define TRACE_CALL(name, text) text,
+#include "abi/calls.def"
+#undef TRACE_CALL
 };
 
 static const char *const orders[] = {
@@ -28,7 +29,6 @@ static const char *const orders[] = {
 };
 
 _Static_assert(ARRAY_SIZE(classes) == TRACE_CLASS_USER + 1, "a name for each class");
-_Static_assert(TRACE_CALL_COUNT == TRACE_CALL_SYSCALL + 1, "a name for each call");
 _Static_assert(__ATOMIC_RELAXED == 0 && __ATOMIC_SEQ_CST == 5, "orders by number");
 
 static int find(const char *const *names, size_t count, const char *name, size_t size)
