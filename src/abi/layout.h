@@ -220,7 +220,7 @@ static inline const uint64_t *loop_silent(const struct loop *l)
 #define LOOP_NEAR 32
 
 /* Most bytes of a look in each iteration with a larger stride: they lie in up to four granules. */
-#define LOOP_APART_BYTES 24u
+#define LOOP_STRIDED_BYTES 24u
 
 /* The address that the next round should have. */
 struct nest_expected {
