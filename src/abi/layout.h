@@ -102,7 +102,7 @@ struct snarlrt_tls {
 	/* The first free entry of the call stack, which grows upwards. */
 	struct snarlrt_frame *frame;
 	/* Calls below this entry have been recorded, others are pending. ~0: no call stack. */
-	struct snarlrt_frame *told;
+	struct snarlrt_frame *emitted;
 	/* The end of the call stack's memory; NULL: there is no call stack. */
 	struct snarlrt_frame *frame_end;
 	/* The rest of the thread's state; NULL: the runtime has not attached the thread. */
@@ -131,16 +131,16 @@ struct snarlrt_tls {
 	 * begins. All other calls are lazy: recorded together with their first event. NULL: all
 	 * calls are lazy.
 	 */
-	struct snarlrt_frame *tell_end;
+	struct snarlrt_frame *eager_end;
 	/*
 	 * Counts empty calls, by the low 16 bits of the function's pc: calls whose entry was
 	 * recorded, and removed again because no event followed. From 8 on, calls of the function
 	 * are lazy.
 	 */
-	uint8_t *quiet;
+	uint8_t *empty_calls;
 };
 
-#define SNARLRT_QUIET 65536u
+#define SNARLRT_EMPTY_CALLS 65536u
 
 /*
  * Loops. Compiled code has a second copy of the loop, without hooks. Behind that copy it calls

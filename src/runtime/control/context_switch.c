@@ -78,13 +78,13 @@ __asm__(".text\n"
 	"	ret\n"
 	".size context_swap_stack, . - context_swap_stack\n");
 
-/* gate_call_on(stack_top, fn, arg): rbp leads back to the old stack, for unwinders and gdb. */
+/* context_call_on(stack_top, fn, arg): rbp leads back to the old stack, for unwinders and gdb. */
 __asm__(".text\n"
-	".globl gate_call_on\n"
-	".hidden gate_call_on\n"
+	".globl context_call_on\n"
+	".hidden context_call_on\n"
 	".p2align 4\n"
-	".type gate_call_on, @function\n"
-	"gate_call_on:\n"
+	".type context_call_on, @function\n"
+	"context_call_on:\n"
 	"	.cfi_startproc\n"
 	"	pushq %rbp\n"
 	"	.cfi_def_cfa_offset 16\n"
@@ -99,7 +99,7 @@ __asm__(".text\n"
 	"	.cfi_def_cfa rsp, 8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size gate_call_on, . - gate_call_on\n");
+	".size context_call_on, . - context_call_on\n");
 
 static void futex_wait_for(uint32_t *word)
 {
@@ -148,7 +148,7 @@ static void *host_main(void *v)
 		futex_wait_for(&t->token);
 		__atomic_store_n(&t->token, 0, __ATOMIC_RELAXED);
 		snarlrt_signals_set(~BY_INSTRUCTION);	/* it gets the signals of its own faults */
-		gate_call_on(top, first_function, NULL);
+		context_call_on(top, first_function, NULL);
 		return NULL;
 	}
 	t->fs = fs_base();

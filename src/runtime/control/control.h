@@ -322,7 +322,7 @@ SNARLRT_HIDDEN void ctl_exit_begins(void);
 /*
  * Recording (recorder.c). Only if ctl.tracing; `t` is the running thread.
  *
- * ctl_trace_frames() records the calls that are not recorded yet. ctl_trace_crash() is told the
+ * ctl_trace_frames() records the calls that are not recorded yet. ctl_trace_crash() gets the
  * address whose access kills the thread, or 0.
  */
 SNARLRT_HIDDEN void ctl_trace_attach(struct ctl_thread *t);
@@ -398,7 +398,7 @@ SNARLRT_HIDDEN void context_attach_main(struct ctl_thread *t);
 SNARLRT_HIDDEN void context_switch(struct ctl_thread *from, struct ctl_thread *to);
 SNARLRT_HIDDEN void context_switch_from_ended(struct ctl_thread *from, struct ctl_thread *to);
 SNARLRT_HIDDEN void context_reap(struct ctl_thread *t);
-SNARLRT_HIDDEN int gate_call_on(char *stack_top, int (*fn)(void *), void *arg);
+SNARLRT_HIDDEN int context_call_on(char *stack_top, int (*fn)(void *), void *arg);
 
 /* An access to memory (point_fast.c): a scheduling point if it is visible. */
 SNARLRT_HIDDEN void ctl_access(uint64_t addr, uint64_t size, uint64_t site);

@@ -79,7 +79,7 @@ static int controlled_main(int argc, char **argv, char **envp)
 	*(volatile uint16_t *)shadow_of((uint64_t)stack + MAIN_STACK_BYTES - 64) = 0;
 	if (ctl.server >= 0)
 		ctl_serve();
-	return gate_call_on(stack + MAIN_STACK_BYTES - 64, call_main, NULL);
+	return context_call_on(stack + MAIN_STACK_BYTES - 64, call_main, NULL);
 }
 
 static int main_or_controlled(int argc, char **argv, char **envp)

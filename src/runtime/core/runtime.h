@@ -97,7 +97,7 @@ struct snarlrt_thread {
 	uint32_t in_loops;
 	/* Undecided events of these groups, less the records that tls.undecided counts. */
 	uint32_t undecided_more;
-	uint8_t *quiet;			/* the array that tls.quiet points to (abi/layout.h) */
+	uint8_t *empty_calls;		/* tls.empty_calls points to it (abi/layout.h) */
 };
 
 /* Modes that code distinguishes by a number; core/mode.h describes modes. */

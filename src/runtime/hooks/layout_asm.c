@@ -15,7 +15,8 @@
 	__asm__ volatile(".ascii \"->" #name " %0\"" : : "i"(offsetof(struct type, member)))
 
 /* The assembly relies on these: each message says which instruction. */
-_Static_assert(SNARLRT_QUIET == 1u << 16 && SHADOW_PLACES == 1u << 16, "movzwl makes an index");
+_Static_assert(SNARLRT_EMPTY_CALLS == 1u << 16 && SHADOW_PLACES == 1u << 16,
+	       "movzwl makes an index");
 _Static_assert(offsetof(struct snarlrt_tls, hidden) == offsetof(struct snarlrt_tls, busy) + 4,
 	       "cmpq tests both");
 _Static_assert(sizeof(snarlrt.mode) == 4 && sizeof(snarlrt.profiling) == 1, "cmpl and cmpb");
@@ -66,7 +67,7 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_OWN_UNCUT, snarlrt_tls, own_uncut);
 	MEMBER(TLS_OWN2, snarlrt_tls, own2);
 	MEMBER(TLS_FRAME, snarlrt_tls, frame);
-	MEMBER(TLS_EMITTED, snarlrt_tls, told);
+	MEMBER(TLS_EMITTED, snarlrt_tls, emitted);
 	MEMBER(TLS_FRAME_END, snarlrt_tls, frame_end);
 	MEMBER(TLS_SELF, snarlrt_tls, self);
 	MEMBER(TLS_BUSY, snarlrt_tls, busy);
@@ -75,8 +76,8 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_SAVED, snarlrt_tls, saved);
 	MEMBER(TLS_OWN4, snarlrt_tls, own4);
 	MEMBER(TLS_FRAME_FIRST, snarlrt_tls, frame_first);
-	MEMBER(TLS_EAGER_END, snarlrt_tls, tell_end);
-	MEMBER(TLS_EMPTY_CALLS, snarlrt_tls, quiet);
+	MEMBER(TLS_EAGER_END, snarlrt_tls, eager_end);
+	MEMBER(TLS_EMPTY_CALLS, snarlrt_tls, empty_calls);
 	NUMBER(CALL_SIZE, sizeof(struct snarlrt_frame));
 	MEMBER(CALL_PC, snarlrt_frame, pc);
 	MEMBER(THREAD_LIVE, snarlrt_thread, live);

@@ -241,7 +241,7 @@ static inline enum loop_result append(const struct trace_record *group, unsigned
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
 	struct trace_record *cur = tls->cur ? tls->cur : tls->saved, *end, *at;
-	unsigned frames = (unsigned)(tls->frame - tls->told);
+	unsigned frames = (unsigned)(tls->frame - tls->emitted);
 	bool stamp;
 
 	end = cur + frames + count;
@@ -253,11 +253,11 @@ static inline enum loop_result append(const struct trace_record *group, unsigned
 		at = put(at, clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0));
 	while (count-- > 0)
 		at = put(at, group[count].addr, group[count].site);
-	for (struct snarlrt_frame *f = tls->frame; f-- > tls->told;) {
-		self->quiet[f->pc % SNARLRT_QUIET] = 0;
+	for (struct snarlrt_frame *f = tls->frame; f-- > tls->emitted;) {
+		self->empty_calls[f->pc % SNARLRT_EMPTY_CALLS] = 0;
 		at = put(at, f->caller & TRACE_ADDR_MASK, TRACE_SITE(TRACE_FUNC_ENTRY, 0, f->pc));
 	}
-	tls->told = tls->frame;
+	tls->emitted = tls->frame;
 	tls->cur = end;
 	return LOOP_DONE;
 }

@@ -15,7 +15,7 @@ static void append(struct snarlrt_thread *self, const struct trace_record *group
 {
 	uintptr_t page;
 
-	snarlrt_tell_frames(self);
+	snarlrt_emit_calls(self);
 	page = (uintptr_t)__snarl_tls.cur / STAMP_BYTES;
 	snarlrt_append(self, group, count);
 	loop_count_events(self, group, count, undecided);

@@ -316,18 +316,18 @@ void snarlrt_stamp(void)
 	snarlrt_leave(self);
 }
 
-void snarlrt_tell_frames(struct snarlrt_thread *self)
+void snarlrt_emit_calls(struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
 	if (snarlrt.profiling)
-		tls->told = tls->frame;
-	while (tls->told < tls->frame) {
-		struct trace_record r = { tls->told->caller & TRACE_ADDR_MASK,
-					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->told->pc) };
+		tls->emitted = tls->frame;
+	while (tls->emitted < tls->frame) {
+		struct trace_record r = { tls->emitted->caller & TRACE_ADDR_MASK,
+					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->emitted->pc) };
 
-		self->quiet[tls->told->pc % SNARLRT_QUIET] = 0;
-		tls->told++;
+		self->empty_calls[tls->emitted->pc % SNARLRT_EMPTY_CALLS] = 0;
+		tls->emitted++;
 		if (!snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
 	}
