@@ -21,7 +21,7 @@ struct access_scan {
 	const struct index *idx;
 	uint64_t loop_events;	/* number of accesses that loops of the chunk stand for */
 	uint64_t last_time;	/* last recorded time in the chunk */
-	struct trace_record group[TRACE_BUNCH_MOST];
+	struct trace_record group[ACCESS_GROUP_MAX];
 	bool stopped;		/* fn returned false */
 };
 

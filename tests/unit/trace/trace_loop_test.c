@@ -315,7 +315,8 @@ static void assert_damaged(const struct trace_record *r, size_t n, const char *w
 	assert_int_equal(got, -1);
 	if (!strstr(err.text, why))
 		fail_msg("'%s' is not in '%s'", why, err.text);
-	assert_int_equal(reader_accesses(reader, accesses_tell, &(struct accesses){ 0 }, &err), -1);
+	assert_int_equal(reader_accesses(reader, accesses_add_list, &(struct accesses){ 0 }, &err),
+			 -1);
 	reader_close(reader);
 	buf_free(&b);
 }
