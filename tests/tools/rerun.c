@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 	if (optind == argc || target_init(&target, argv + optind, NULL, &err) < 0 ||
 	    target_input(&target, STDIN_FILENO, &err) < 0)
 		return die("which program?", err.text);
-	strays_adopt();
+	orphans_adopt();
 	result = first_run(&(struct server_config){ .target = &target, .backend = from, .timeout = 60 },
 			   strategy, seed, &schedule, &first, &err);
 	if (result < 0)
@@ -173,6 +173,6 @@ int main(int argc, char **argv)
 		       first.hash, first.steps, first.turns, first.threads, times, times);
 	schedule_free(&schedule);
 	target_free(&target);
-	strays_end_all(NULL, 0);
+	orphans_end_all(NULL, 0);
 	return result;
 }

@@ -22,9 +22,9 @@ static void add_access(struct monitored_run *m, const char *what, uint32_t site,
 /* The value of a record, sign-extended from its size. */
 static long long signed_value(const struct watchlog_record *r)
 {
-	unsigned spare = 64 - 8 * r->value_size;
+	unsigned unused_bits = 64 - 8 * r->value_size;
 
-	return (long long)(r->value << spare) >> spare;
+	return (long long)(r->value << unused_bits) >> unused_bits;
 }
 
 static void print_text(struct monitored_run *m, const struct check_online *o)

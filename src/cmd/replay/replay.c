@@ -125,7 +125,7 @@ static int replay_all(const struct replay_options *o, const struct replay_config
 	struct replay r;
 	int result;
 
-	strays_adopt();
+	orphans_adopt();
 	places_init(&places);
 	oracle_from(&oracle, &o->schedule);
 	result = replay_open(&r, config, &o->schedule, err);
@@ -142,7 +142,7 @@ static int replay_all(const struct replay_options *o, const struct replay_config
 		count_result(n, &o->schedule, &got);
 	}
 	replay_close(&r);
-	strays_end_all(NULL, 0);
+	orphans_end_all(NULL, 0);
 	places_free(&places);
 	return result;
 }

@@ -24,7 +24,7 @@ OPS = {
     "WAKE": "wake", "CREATE": "create a thread", "JOIN": "join a thread", "EXIT": "end",
     "CALL": "make a system call", "YIELD": "let others go first", "OTHER": "go on",
 }
-OUTERMOST = ("gate_call_on", None)  # frames outside the first function of a thread
+OUTERMOST = ("context_call_on", None)  # frames outside the first function of a thread
 OPS_WITH_OBJECT = ("READ", "WRITE", "UPDATE", "ACQUIRE", "RELEASE", "TRY", "WAIT", "WAKE")
 
 

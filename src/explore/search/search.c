@@ -487,7 +487,7 @@ static int do_housekeeping(struct search *s, struct search_run *run)
 		s->orphans_at = t;
 		for (unsigned i = 0; i < s->count; i++)
 			keep[i] = s->workers[i].server.pid;
-		strays_end_all(keep, s->count);
+		orphans_end_all(keep, s->count);
 	}
 	s->step = STEP_CHECK;
 	if (!progress)
@@ -625,7 +625,7 @@ struct search *search_open(const struct search_config *config, struct err *err)
 	s->limit = 1;
 	s->lost_run = UINT64_MAX;
 	s->began = s->progress_at = s->orphans_at = clock_seconds();
-	strays_adopt();
+	orphans_adopt();
 	if (open_workers(s, err) == 0)
 		return s;
 	search_close(s);
@@ -641,7 +641,7 @@ void search_close(struct search *s)
 		snapshots_free(&s->workers[i].snapshots);
 		server_close(&s->workers[i].server);
 	}
-	strays_end_all(NULL, 0);
+	orphans_end_all(NULL, 0);
 	for (size_t i = s->reported; i < s->failure_count; i++)
 		search_failure_free(s->failures[i]);
 	free(s->workers);

@@ -14,12 +14,12 @@
 
 #define ROUNDS 64	/* each round kills the children that appeared during the round before */
 
-void strays_adopt(void)
+void orphans_adopt(void)
 {
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void strays_end_group(pid_t leader)
+void orphans_end_group(pid_t leader)
 {
 	/* Atomic against fork() in the group: no child escapes. */
 	if (leader > 1)
@@ -39,7 +39,7 @@ static bool read_line(const char *path, char *line, size_t size)
 	return true;
 }
 
-unsigned strays_tasks(void)
+unsigned orphans_tasks(void)
 {
 	char line[128], *slash;
 
@@ -97,7 +97,7 @@ static unsigned end_children(const pid_t *keep, size_t count)
 	return found;
 }
 
-void strays_end_all(const pid_t *keep, size_t count)
+void orphans_end_all(const pid_t *keep, size_t count)
 {
 	for (int i = 0; i < ROUNDS && end_children(keep, count) > 0; i++)
 		;

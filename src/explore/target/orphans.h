@@ -9,18 +9,18 @@
 #include <sys/types.h>
 
 /* From now on, orphaned descendants of this process become its children. */
-void strays_adopt(void);
+void orphans_adopt(void);
 
 /* Kills the process group with this leader. One system call, so it can be made after every run. */
-void strays_end_group(pid_t leader);
+void orphans_end_group(pid_t leader);
 
 /*
  * Kills and reaps all children of this process that are not in `keep`, and their descendants. Reads
  * all of /proc, so it is too slow to be called after every run.
  */
-void strays_end_all(const pid_t *keep, size_t count);
+void orphans_end_all(const pid_t *keep, size_t count);
 
 /* Number of processes and threads on the machine, to detect fork bombs; 0 if unknown. */
-unsigned strays_tasks(void);
+unsigned orphans_tasks(void);
 
 #endif

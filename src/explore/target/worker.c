@@ -92,7 +92,7 @@ int server_start(struct server *s, struct err *err)
 /* Ends a run: kills what is left of its process group, reads the rest of its output. */
 static bool end_run(struct server *s, int status)
 {
-	strays_end_group(s->run);
+	orphans_end_group(s->run);
 	server_drain(s, &s->result.out, &s->result.error);
 	s->result.status = status;
 	s->result.seconds = clock_seconds() - s->began;
@@ -127,7 +127,7 @@ static void kill_run(struct server *s)
 	s->killed = true;
 	s->deadline = clock_seconds() + GRACE_SECONDS;
 	if (s->run > 0) {
-		strays_end_group(s->run);
+		orphans_end_group(s->run);
 		kill(s->run, SIGKILL);
 	}
 }
@@ -138,7 +138,7 @@ static bool check_time(struct server *s)
 	double t = clock_seconds();
 
 	if (!s->killed && t - s->began > BOMB_SECONDS &&
-	    strays_tasks() > s->tasks_before + BOMB_TASKS) {
+	    orphans_tasks() > s->tasks_before + BOMB_TASKS) {
 		s->result.fork_bomb = true;
 		kill_run(s);
 	}
@@ -156,7 +156,7 @@ static bool attend_exec(struct server *s)
 	int status;
 
 	if (waitpid(s->pid, &status, WNOHANG) == s->pid) {
-		strays_end_group(s->pid);
+		orphans_end_group(s->pid);
 		s->pid = 0;
 		return end_run(s, status);
 	}

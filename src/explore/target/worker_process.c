@@ -146,9 +146,9 @@ int server_down(struct server *s)
 	int status = 0;
 
 	if (s->pid > 0) {
-		strays_end_group(s->pid);
+		orphans_end_group(s->pid);
 		if (s->run > 0)
-			strays_end_group(s->run);
+			orphans_end_group(s->run);
 		status = proc_wait(s->pid);
 	}
 	s->pid = s->run = 0;
@@ -272,7 +272,7 @@ int server_open(struct server *s, const struct server_config *config, struct err
 {
 	*s = (struct server){ .config = *config, .memory = -1, .socket = -1, .out = -1, .error = -1,
 			      .input = -1, .pidfd = -1, .exec = config->exec };
-	s->tasks_before = strays_tasks();
+	s->tasks_before = orphans_tasks();
 	s->result.out.limit = config->keep;
 	s->before_out.limit = config->keep;
 	capture_clear(&s->before_out);

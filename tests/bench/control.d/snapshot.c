@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: snapshot N STEPS PROGRAM ARGS…\n");
 		return 2;
 	}
-	strays_adopt();
+	orphans_adopt();
 	if (target_init(&target, argv + 3, NULL, &err) < 0 || server_open(&server, &config, &err) < 0) {
 		fprintf(stderr, "snapshot: %s\n", err.text);
 		return 3;

@@ -205,12 +205,12 @@ static void test_orphans(void **state)
 	struct fixture f;
 
 	(void)state;
-	strays_adopt();
+	orphans_adopt();
 	open_fake(&f, "stray", false, 60);
 	run(&f);
 	run(&f);
 	close_fake(&f);
-	strays_end_all(NULL, 0);
+	orphans_end_all(NULL, 0);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
