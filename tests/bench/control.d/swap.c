@@ -49,7 +49,7 @@ static uint64_t fs_base(void)
 	return v;
 }
 
-/* Both sides run this, so that returns are foretold as they are in the runtime. */
+/* Both sides run this, so that returns are predicted as they are in the runtime. */
 static __attribute__((noinline)) void take_turns(void)
 {
 	while (left-- > 0) {
