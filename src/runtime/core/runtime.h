@@ -101,7 +101,7 @@ struct snarlrt_thread {
 };
 
 /* Modes that code distinguishes by a number; core/mode.h describes modes. */
-enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };
+enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_MONITOR };
 
 /* The global state that all rooms share; each room's own variables are static. */
 struct snarlrt {

@@ -142,7 +142,7 @@ static void report_module(struct found *f, struct module *m)
 	m->reported = f->any_new = true;
 	if (mode_monitors()) {
 		f->rest[f->module.build_id_size + f->module.path_size] = 0;
-		watch_module(f->rest, f->module.build_id_size, f->module.base,
+		monitor_module(f->rest, f->module.build_id_size, f->module.base,
 			     (const char *)f->rest + f->module.build_id_size);
 		return;
 	}
