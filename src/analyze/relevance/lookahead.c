@@ -63,7 +63,7 @@ void lookahead_open(struct lookahead *a, const struct reader *trace,
 		a->relevant = skip_ordered ? unshared->unordered : unshared->shared;
 	if (a->relevant && skip_ordered && a->has_ordered)
 		a->stop_after = unshared->last_relevant;
-	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .turn = select_page, .ctx = a };
+	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .select = select_page, .ctx = a };
 	a->distance = prefetch_count ? ANALYSIS_AHEAD : 0;
 	spin_locks_init(&a->spins, reader_info(trace)->path);
 }
