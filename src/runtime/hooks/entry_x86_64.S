@@ -353,8 +353,8 @@ entry \name
  * Eager (label 4): the entry is recorded at once, and the exit removes the record if it is still
  * the ring's last. Lazy (label 2): the entry is only pushed on the call stack, where it is pending,
  * and tls.cur is moved to tls.saved. So the next append goes to C, which records pending entries
- * first. Entries are lazy if their place on the call stack is not below tls.eager_end, at the end
- * of a page, in controlled runs, while hidden, and if calls of the function were often empty.
+ * first. Entries are lazy if their slot on the call stack is not below tls.eager_end, at the end of
+ * a page, in controlled runs, while hidden, and if calls of the function were often empty.
  */
 	.p2align 6
 entry __tsan_func_entry

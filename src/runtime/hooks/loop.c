@@ -8,7 +8,7 @@
 #include "runtime/record/shadow.h"
 
 /* The largest stride, up or down, with which no address of a group can overflow. */
-#define MAX_STRIDE (SHADOW_USER_END / TRACE_LOOP_TURNS)
+#define MAX_STRIDE (SHADOW_USER_END / TRACE_LOOP_ITERATIONS)
 #define FRAMES 8u	/* most pending function entries that the fast path records */
 #define AT_ONCE 64u	/* iterations scanned per call; if one differs, each is checked by itself */
 
@@ -306,7 +306,7 @@ enum loop_result snarlrt_loop_fast(const struct loop *l, const uint64_t *values)
 
 	if (iterations == 0)
 		return LOOP_DONE;
-	if (!can_append(&__snarl_tls) || iterations > TRACE_LOOP_TURNS)
+	if (!can_append(&__snarl_tls) || iterations > TRACE_LOOP_ITERATIONS)
 		return LOOP_SLOW;
 	count = loop_make_group(group, l, values, 0, &covered, &undecided);
 	if (count == LOOP_MIXED || covered != iterations)

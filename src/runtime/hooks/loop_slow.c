@@ -1,6 +1,6 @@
 /*
  * The slow path of loops: loops whose memory is partly shared and partly cut, loops with more than
- * TRACE_LOOP_TURNS iterations, and loops that find the ring full.
+ * TRACE_LOOP_ITERATIONS iterations, and loops that find the ring full.
  */
 #include "runtime/hooks/entry.h"
 #include "runtime/hooks/loop.h"
@@ -71,7 +71,7 @@ static void record_each(const struct loop *l, const uint64_t *values, uint64_t f
  */
 void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 {
-	uint64_t iterations, done, most = TRACE_LOOP_TURNS;
+	uint64_t iterations, done, most = TRACE_LOOP_ITERATIONS;
 
 	if (!l) {
 		snarlrt_deliver_deferred(__snarl_tls.self);
@@ -90,7 +90,7 @@ void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 			most = 4 * done > FEW ? 4 * done : tried / 4 > FEW ? tried / 4 : FEW;
 		else
 			most *= 2;
-		if (most > TRACE_LOOP_TURNS)
-			most = TRACE_LOOP_TURNS;
+		if (most > TRACE_LOOP_ITERATIONS)
+			most = TRACE_LOOP_ITERATIONS;
 	}
 }

@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 	if (__snarl_tls.emitted != __snarl_tls.frame)
 		snarlrt_emit_calls(self);
 	if (!is_frequent(kind))
-		self->unlooked = 0;
+		self->since_tsc = 0;
 	if (unlikely(snarlrt_near_end()))
 		snarlrt_make_room(self);
 	time = event_time(self, kind, object, arg);

@@ -207,7 +207,7 @@ static bool is_worth_deciding(const struct snarlrt_thread *self, uint32_t undeci
 {
 	return undecided &&
 	       (undecided > count / UNDECIDED_SHARE || count < LIVE_RING_RECORDS / 2 ||
-		undecided + self->undecided_more > (count + self->in_loops) / UNDECIDED_SHARE);
+		undecided + self->undecided_more > (count + self->loop_excess) / UNDECIDED_SHARE);
 }
 
 void snarlrt_flush(struct snarlrt_thread *self)
@@ -234,11 +234,11 @@ void snarlrt_flush(struct snarlrt_thread *self)
 		.time = self->live->time,
 	};
 	if (snarlrt.filter && is_worth_deciding(self, tls->undecided, chunk->count))
-		snarlrt_stash_push(chunk, chunk->count + self->in_loops);
+		snarlrt_stash_push(chunk, chunk->count + self->loop_excess);
 	else
 		snarlrt_chunk_write(chunk);
 	tls->undecided = 0;
-	self->in_loops = self->undecided_more = 0;
+	self->loop_excess = self->undecided_more = 0;
 	nest_forget();
 	ring_clear(self, end);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

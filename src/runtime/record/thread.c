@@ -189,7 +189,7 @@ void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 	t->live->time = clock_now(t);
 	tls->cur = t->ring;
 	tls->undecided = 0;
-	t->in_loops = t->undecided_more = 0;
+	t->loop_excess = t->undecided_more = 0;
 	nest_forget();
 	/* No shadow word is ever 1. With filter=off `own` is 1 and matches none: all is kept. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);

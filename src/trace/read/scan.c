@@ -65,7 +65,7 @@ static bool report_loop(struct access_scan *s, const struct trace_record *head)
 	struct trace_record access;
 
 	trace_loop_begin(&s->loop, head);
-	while (s->loop.turns) {
+	while (s->loop.iterations) {
 		access = trace_loop_next(&s->loop);
 		if (!report(s, &access, 1))
 			return false;

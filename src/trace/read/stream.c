@@ -40,7 +40,7 @@ void stream_rewind(struct stream *s, struct index *idx)
 	s->at = 0;
 	s->count = s->taken = 0;
 	s->timed_records = 0;
-	s->loop.turns = 0;
+	s->loop.iterations = 0;
 	s->head = NULL;
 	s->delivered = 0;
 	frames_reset(&s->frames);

@@ -10,7 +10,7 @@
  *	if __snarl_loops != LOOPS_PLAIN: goto t0
  *	save %rax, %rcx, %rdx, %rsi and %rdi in free slots
  *	%rcx = (%rbx - slot 0) / 4 - 1	iterations less one; r0 if it does not divide
- *	if %rcx >= 8192: goto r0	TRACE_LOOP_TURNS: one group would not do
+ *	if %rcx >= 8192: goto r0	TRACE_LOOP_ITERATIONS: one group would not do
  *	%esi = 0			bits of the looks
  *	%rax = slot 0, %rdx = %rax + 4 * %rcx + 3	first and last byte of the look
  *	call __snarl_loop_look		shifts its result into %esi: 1 shared, 0 own and cut
@@ -190,8 +190,8 @@ static void write_iterations(const struct loops_loop *l, size_t number, struct b
 	if (step > 1)
 		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n",
 			 (unsigned)step - 1, number, __builtin_ctzll(step));
-	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n", TRACE_LOOP_TURNS,
-		 number);
+	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n",
+		 TRACE_LOOP_ITERATIONS, number);
 }
 
 /* Adds a term of factor 1, -1, 2, 4 or 8 to register `to`, or sets it (`first`). Changes %rdi. */
@@ -373,7 +373,7 @@ static void write_round(const struct loops_loop *l, const struct looks *looks, b
 		 "\tcmpl\t%s%zu%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%zu%s, "
 		 "%%ecx\n\tjne\t.Lsnarln%zu\n",
 		 nest.before, offsetof(struct snarlrt_nest, found), nest.behind, number,
-		 nest.before, offsetof(struct snarlrt_nest, turns), nest.behind, number);
+		 nest.before, offsetof(struct snarlrt_nest, iterations), nest.behind, number);
 	for (unsigned i = 0; i < looks->count; i++) {
 		unsigned bit = bit_of(looks, i), access = looks->look[i].access;
 
