@@ -5,8 +5,8 @@
  *
  *   { address of the first access, BUNCH with the number of accesses as detail, pc of the group }
  *
- * To the codec this is a plain record. Chunks of type TRACE_CHUNK_BUNCHES describe the accesses of
- * each group; the program writes them when the code is loaded.
+ * To the codec this is a plain record. Chunks of type TRACE_CHUNK_ACCESS_GROUPS describe the
+ * accesses of each group; the program writes them when the code is loaded.
  */
 #ifndef ABI_ACCESS_GROUP_FORMAT_H
 #define ABI_ACCESS_GROUP_FORMAT_H
@@ -15,48 +15,49 @@
 
 #include "abi/trace_format.h"
 
-#define TRACE_BUNCH_LEAST 2u	/* fewest accesses of a group */
-#define TRACE_BUNCH_MOST 15u	/* most accesses of a group */
+#define ACCESS_GROUP_MIN 2u	/* fewest accesses of a group */
+#define ACCESS_GROUP_MAX 15u	/* most accesses of a group */
 
-struct trace_bunch_access {
+struct trace_group_access {
 	int32_t site;		/* pc minus the group's pc */
 	int16_t distance;	/* address minus that of the first access */
 	uint16_t op;		/* kind | detail << 8; 0: a list of sites switched the access off */
 };
 
 /* An access group. The groups of a chunk follow each other directly, without alignment. */
-struct trace_bunch {
+struct trace_access_group {
 	/* pc of the group: of its first access, or of code that emits all of them. */
 	uint64_t site;
 	uint32_t count;
 	uint32_t reserved;
-	struct trace_bunch_access access[];	/* in program order */
+	struct trace_group_access access[];	/* in program order */
 };
 
-_Static_assert(sizeof(struct trace_bunch) == 16 && sizeof(struct trace_bunch_access) == 8, "bunch");
+_Static_assert(sizeof(struct trace_access_group) == 16 && sizeof(struct trace_group_access) == 8,
+	       "access groups");
 
-static inline size_t trace_bunch_size(unsigned count)
+static inline size_t trace_access_group_size(unsigned count)
 {
-	return sizeof(struct trace_bunch) + count * sizeof(struct trace_bunch_access);
+	return sizeof(struct trace_access_group) + count * sizeof(struct trace_group_access);
 }
 
 /* The number of accesses, from the site of a record BUNCH. */
-static inline unsigned trace_bunch_count(uint64_t site)
+static inline unsigned trace_access_group_count(uint64_t site)
 {
 	return (unsigned)(site >> 56);
 }
 
 /*
  * Writes the accesses of a group whose first one is to address `addr` to `to`, which has room for
- * TRACE_BUNCH_MOST. Returns their number.
+ * ACCESS_GROUP_MAX. Returns their number.
  */
-static inline unsigned trace_bunch_expand(const struct trace_bunch *b, uint64_t addr,
-					  struct trace_record *to)
+static inline unsigned trace_access_group_expand(const struct trace_access_group *b, uint64_t addr,
+						struct trace_record *to)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < b->count; i++) {
-		const struct trace_bunch_access *a = &b->access[i];
+		const struct trace_group_access *a = &b->access[i];
 
 		to[n].addr = (addr + (uint64_t)(int64_t)a->distance) & TRACE_ADDR_MASK;
 		to[n].site = (uint64_t)a->op << 48 |

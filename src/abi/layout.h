@@ -102,7 +102,7 @@ struct snarlrt_tls {
 	/* The first free entry of the call stack, which grows upwards. */
 	struct snarlrt_frame *frame;
 	/* Calls below this entry have been recorded, others are pending. ~0: no call stack. */
-	struct snarlrt_frame *told;
+	struct snarlrt_frame *emitted;
 	/* The end of the call stack's memory; NULL: there is no call stack. */
 	struct snarlrt_frame *frame_end;
 	/* The rest of the thread's state; NULL: the runtime has not attached the thread. */
@@ -127,20 +127,20 @@ struct snarlrt_tls {
 	/* The start of the call stack's memory, or NULL. */
 	struct snarlrt_frame *frame_first;
 	/*
-	 * Eager entries: a call whose place on the call stack is below this one is recorded when it
+	 * Eager entries: a call whose slot on the call stack is below this one is recorded when it
 	 * begins. All other calls are lazy: recorded together with their first event. NULL: all
 	 * calls are lazy.
 	 */
-	struct snarlrt_frame *tell_end;
+	struct snarlrt_frame *eager_end;
 	/*
 	 * Counts empty calls, by the low 16 bits of the function's pc: calls whose entry was
 	 * recorded, and removed again because no event followed. From 8 on, calls of the function
 	 * are lazy.
 	 */
-	uint8_t *quiet;
+	uint8_t *empty_calls;
 };
 
-#define SNARLRT_QUIET 65536u
+#define SNARLRT_EMPTY_CALLS 65536u
 
 /*
  * Loops. Compiled code has a second copy of the loop, without hooks. Behind that copy it calls
@@ -150,7 +150,7 @@ struct snarlrt_tls {
  *
  * An access's address is computed from values that registers have after the loop, and from values
  * that they had before it. The code saves the latter in slots below its stack pointer, where signal
- * handlers do not write. The byte `place` names such a value: 0 to 15 are registers, numbered as in
+ * handlers do not write. The byte `value` names such a value: 0 to 15 are registers, numbered as in
  * instructions, and LOOP_FIRST_SLOT + s is slot s.
  */
 #define LOOP_SLOTS 14
@@ -160,15 +160,15 @@ struct snarlrt_tls {
 /* Bytes below the stack pointer that signal handlers do not write. */
 #define LOOP_RED_ZONE 128
 
-/* `factor` times the value of the register or slot `place`. */
+/* `factor` times the value of the register or slot `value`. */
 struct loop_term {
-	uint8_t place;
+	uint8_t value;
 	int8_t factor;		/* 0: there is no such term */
 };
 
 /*
  * The address in iteration t, from 0, is base + term[0] + term[1] + t * (stride + stride_term). If
- * stride_term.factor is 0, stride_term.place is 0 or a distance N: the access N before this one has
+ * stride_term.factor is 0, stride_term.value is 0 or a distance N: the access N before this one has
  * the same addresses, so the runtime does not check their shadow again.
  */
 struct loop_access {
@@ -220,7 +220,7 @@ static inline const uint64_t *loop_silent(const struct loop *l)
 #define LOOP_NEAR 32
 
 /* Most bytes of a look in each iteration with a larger stride: they lie in up to four granules. */
-#define LOOP_APART_BYTES 24u
+#define LOOP_STRIDED_BYTES 24u
 
 /* The address that the next round should have. */
 struct nest_expected {
@@ -237,7 +237,7 @@ struct snarlrt_nest {
 	/* The code that appended the last group; 0: no round can follow. */
 	uint64_t from;
 	/* What that code found in the shadow, and its number of iterations less one. */
-	uint32_t found, turns;
+	uint32_t found, iterations;
 	/* Indexed by bit of `found`: the first access of the look in the next round. */
 	struct nest_expected look[NEST_LOOKS];
 	/* Indexed by bit of `found`: the record of that access in the group being appended. */
@@ -270,12 +270,12 @@ _Static_assert(SHADOW_BASE == 0x7fff8000 && SHADOW_GRANULE_SHIFT == 3 && SHADOW_
 _Static_assert(offsetof(struct snarlrt_tls, cur) == 0 && offsetof(struct snarlrt_tls, own) == 8 &&
 	       offsetof(struct snarlrt_tls, own2) == 12, "inlined hooks");
 _Static_assert(LOOP_SLOTS == 14 && LOOP_FIRST_SLOT == 16 && LOOP_SLOT_AT(1) == -24 &&
-	       LOOPS_PLAIN == 1 && TRACE_LOOP_TURNS == 8192 && sizeof(struct loop) == 16 &&
+	       LOOPS_PLAIN == 1 && TRACE_LOOP_ITERATIONS == 8192 && sizeof(struct loop) == 16 &&
 	       offsetof(struct loop, step) == 8 && sizeof(struct loop_access) == 32 &&
 	       offsetof(struct loop_access, stride_term) == 30, "loops");
 _Static_assert(offsetof(struct snarlrt_nest, from) == 0 &&
 	       offsetof(struct snarlrt_nest, found) == 8 &&
-	       offsetof(struct snarlrt_nest, turns) == 12 &&
+	       offsetof(struct snarlrt_nest, iterations) == 12 &&
 	       offsetof(struct snarlrt_nest, look) == 16 && sizeof(struct nest_expected) == 16 &&
 	       offsetof(struct snarlrt_nest, first) == 144, "nests");
 

@@ -45,7 +45,7 @@
 #include "abi/trace_format.h"
 
 #define TRACE_LOOP_ACCESSES 32u		/* most accesses of an iteration */
-#define TRACE_LOOP_TURNS 8192u		/* most iterations; a longer loop becomes several groups */
+#define TRACE_LOOP_ITERATIONS 8192u	/* most iterations; a longer loop becomes several groups */
 #define TRACE_LOOP_RECORDS (1 + 2 * TRACE_LOOP_ACCESSES)	/* most records of a group */
 #define TRACE_NEST 0x40u		/* bit of the detail: the record begins a nest */
 #define TRACE_NEST_BEFORE 3u		/* most accesses before the group in each round */
@@ -96,7 +96,7 @@ static inline size_t trace_group_size(const struct trace_record *r, size_t count
 	size_t n = 1;
 
 	if (accesses == 0 || accesses > TRACE_LOOP_ACCESSES || r->addr == 0 ||
-	    r->addr > TRACE_LOOP_TURNS)
+	    r->addr > TRACE_LOOP_ITERATIONS)
 		return 0;
 	for (; accesses > 0; accesses--) {
 		n += n < count && trace_loop_is_stride(&r[n]);
@@ -165,9 +165,11 @@ static inline struct trace_record *trace_loop_put(struct trace_record *r, uint64
 }
 
 /* Writes the first record of a group, whose accesses have been written already. */
-static inline void trace_loop_head(struct trace_record *group, uint64_t turns, unsigned accesses)
+static inline void trace_loop_head(struct trace_record *group, uint64_t iterations,
+				   unsigned accesses)
 {
-	*group = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, group[1].site) };
+	*group = (struct trace_record){ iterations,
+					TRACE_SITE(TRACE_LOOP, accesses, group[1].site) };
 }
 
 /*
@@ -176,7 +178,7 @@ static inline void trace_loop_head(struct trace_record *group, uint64_t turns, u
  */
 struct trace_nest {
 	uint64_t rounds;	/* rounds that follow the current one */
-	uint64_t turns;		/* iterations of the group in each round */
+	uint64_t iterations;		/* iterations of the group in each round */
 	unsigned before;
 	/* Addresses in the first iteration of this round, and what the next round adds to them. */
 	uint64_t first[TRACE_LOOP_ACCESSES + TRACE_NEST_BEFORE];
@@ -191,7 +193,7 @@ struct trace_loop {
 	unsigned accesses;	/* of the group */
 	/* Index of the next access, and the end of this iteration or of the part before it. */
 	unsigned next, end;
-	uint64_t turns;		/* iterations left, including the current one */
+	uint64_t iterations;		/* iterations left, including the current one */
 	struct trace_nest nest;
 };
 
@@ -201,7 +203,7 @@ static inline const struct trace_record *trace_group_begin(struct trace_loop *l,
 	const struct trace_record *r = head + 1;
 
 	l->accesses = l->end = trace_loop_accesses(head);
-	l->turns = head->addr;
+	l->iterations = head->addr;
 	l->next = 0;
 	l->nest.rounds = l->nest.before = 0;
 	for (unsigned i = 0; i < l->accesses; i++) {
@@ -222,7 +224,7 @@ static inline void trace_nest_round(struct trace_loop *l)
 
 	for (unsigned i = 0; i < l->accesses + n->before; i++)
 		l->at[i].addr = n->first[i];
-	l->turns = n->turns;
+	l->iterations = n->iterations;
 	l->next = n->before ? l->accesses : 0;
 	l->end = l->accesses + n->before;
 }
@@ -235,7 +237,7 @@ static inline const struct trace_record *trace_nest_begin(struct trace_loop *l,
 	struct trace_nest *n = &l->nest;
 
 	n->rounds = head->addr - 1;
-	n->turns = l->turns;
+	n->iterations = l->iterations;
 	n->before = before;
 	for (unsigned i = 0; i < before; i++) {
 		l->at[l->accesses + i] = (struct trace_record){ head[1 + i].addr & TRACE_ADDR_MASK,
@@ -270,7 +272,7 @@ static inline void trace_nest_next(struct trace_loop *l)
 	trace_nest_round(l);
 }
 
-/* Returns the next access. It was the last one if l->turns is 0 afterwards. */
+/* Returns the next access. It was the last one if l->iterations is 0 afterwards. */
 static inline struct trace_record trace_loop_next(struct trace_loop *l)
 {
 	unsigned i = l->next;
@@ -281,7 +283,7 @@ static inline struct trace_record trace_loop_next(struct trace_loop *l)
 		l->next = 0;
 		if (i >= l->accesses)
 			l->end = l->accesses;	/* the accesses before the group are done */
-		else if (--l->turns == 0 && l->nest.rounds)
+		else if (--l->iterations == 0 && l->nest.rounds)
 			trace_nest_next(l);
 	}
 	return r;
@@ -295,13 +297,13 @@ static inline uint64_t trace_loop_left(const struct trace_loop *l)
 {
 	if (l->next >= l->accesses)
 		return l->end - l->next;
-	return l->turns ? l->turns * l->accesses - l->next : 0;
+	return l->iterations ? l->iterations * l->accesses - l->next : 0;
 }
 
 /* Skips `count` accesses, fewer than trace_loop_left(). */
 static inline void trace_loop_skip(struct trace_loop *l, uint64_t count)
 {
-	uint64_t done = l->next + count, turns = done / l->accesses;
+	uint64_t done = l->next + count, iterations = done / l->accesses;
 	unsigned next = (unsigned)(done % l->accesses);
 
 	if (l->next >= l->accesses) {
@@ -309,11 +311,11 @@ static inline void trace_loop_skip(struct trace_loop *l, uint64_t count)
 		return;
 	}
 	for (unsigned i = 0; i < l->accesses; i++) {
-		uint64_t times = turns + (i < next) - (i < l->next);
+		uint64_t times = iterations + (i < next) - (i < l->next);
 
 		l->at[i].addr = (l->at[i].addr + times * l->stride[i]) & TRACE_ADDR_MASK;
 	}
-	l->turns -= turns;
+	l->iterations -= iterations;
 	l->next = next;
 }
 

@@ -13,33 +13,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WATCHLOG_MAGIC 0x474f4c484354574eull
-#define WATCHLOG_VERSION 4u
-#define WATCHLOG_RECORDS 4096u	/* a power of two */
-#define WATCHLOG_MODULES 64u
-#define WATCHLOG_PATH 256u
+#define MONITOR_LOG_MAGIC 0x474f4c484354574eull
+#define MONITOR_LOG_VERSION 4u
+#define MONITOR_LOG_RECORDS 4096u	/* a power of two */
+#define MONITOR_LOG_MODULES 64u
+#define MONITOR_LOG_PATH 256u
 
-enum watchlog_kind {
-	WATCHLOG_NONE,
+enum monitor_log_kind {
+	MONITOR_LOG_NONE,
 	/*
 	 * AVIO, unserialisable interleavings of two accesses p and i of a thread with an access r
 	 * of another: site[] is p, r, i. The letters are reads and writes of p, r, i.
 	 */
-	WATCHLOG_RWR,
-	WATCHLOG_WWR,
-	WATCHLOG_RWW,
-	WATCHLOG_WRW,
+	MONITOR_LOG_RWR,
+	MONITOR_LOG_WWR,
+	MONITOR_LOG_RWW,
+	MONITOR_LOG_WRW,
 	/* PSet: site[] is the other thread's access before (0: none), then the delayed access. */
-	WATCHLOG_PSET,
+	MONITOR_LOG_PSET,
 	/*
 	 * LifeTx: site[] is the access of the transaction, then the delayed access. 0: not known;
 	 * for the delayed access, a lock.
 	 */
-	WATCHLOG_TX,
+	MONITOR_LOG_TX,
 };
 
-struct watchlog_record {
-	uint32_t kind;		/* enum watchlog_kind, written last; 0: the record is empty */
+struct monitor_log_record {
+	uint32_t kind;		/* enum monitor_log_kind, written last; 0: the record is empty */
 	uint32_t taken;		/* 1: a thread has claimed the record */
 	uint32_t site[3];
 	uint32_t pid;
@@ -59,14 +59,14 @@ struct watchlog_record {
 };
 
 /* A module of the rules that the process has loaded. */
-struct watchlog_module {
+struct monitor_log_module {
 	uint64_t base;
 	uint32_t module;	/* number of the module in the rules */
 	uint32_t used;		/* written last */
-	char path[WATCHLOG_PATH];
+	char path[MONITOR_LOG_PATH];
 };
 
-struct watchlog {
+struct monitor_log {
 	uint64_t magic;		/* written last by the tool */
 	uint32_t version;
 	/* 1: the runtime checks and delays nothing. Any process may set it at any time. */
@@ -83,11 +83,11 @@ struct watchlog {
 	uint64_t lost_cells __attribute__((aligned(64))), lost_busy, lost_threads, lost_records;
 	uint64_t naps;		/* sleeps made by noise= */
 	uint64_t reserved[7] __attribute__((aligned(64)));	/* 0 */
-	struct watchlog_module module[WATCHLOG_MODULES];
-	struct watchlog_record record[WATCHLOG_RECORDS];
+	struct monitor_log_module module[MONITOR_LOG_MODULES];
+	struct monitor_log_record record[MONITOR_LOG_RECORDS];
 };
 
-_Static_assert(sizeof(struct watchlog_record) == 104, "record");
-_Static_assert(offsetof(struct watchlog, module) == 184, "log");
+_Static_assert(sizeof(struct monitor_log_record) == 104, "record");
+_Static_assert(offsetof(struct monitor_log, module) == 184, "log");
 
 #endif

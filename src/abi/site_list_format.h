@@ -20,7 +20,7 @@
 struct sitelist_line {
 	uint8_t id[SITELIST_ID_MAX];
 	uint32_t id_size;
-	bool place;		/* the line names a site; false: it names only a module */
+	bool has_site;		/* the line names a site; false: it names only a module */
 	bool shares;		/* memory that the site is the first to access counts as shared */
 	uint64_t offset;	/* pc minus load bias */
 };
@@ -79,8 +79,8 @@ static inline int sitelist_compare(const struct sitelist_line *a, const struct s
 {
 	int by_id = sitelist_compare_ids(a->id, a->id_size, b->id, b->id_size);
 
-	if (by_id || a->place != b->place)
-		return by_id ? by_id : a->place ? 1 : -1;
+	if (by_id || a->has_site != b->has_site)
+		return by_id ? by_id : a->has_site ? 1 : -1;
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
@@ -119,10 +119,10 @@ static inline enum sitelist_got sitelist_next(struct sitelist *l)
 		line.id[line.id_size++] = (uint8_t)(sitelist_digit(l, 0) << 4 | low);
 		l->at += 2;
 	}
-	line.place = sitelist_take(l, " ");
-	if (line.id_size == 0 || (line.place && !sitelist_number(l, &line.offset)))
+	line.has_site = sitelist_take(l, " ");
+	if (line.id_size == 0 || (line.has_site && !sitelist_number(l, &line.offset)))
 		return SITELIST_BAD;
-	line.shares = l->shares && line.place && sitelist_take(l, SITELIST_SHARES);
+	line.shares = l->shares && line.has_site && sitelist_take(l, SITELIST_SHARES);
 	if (!sitelist_take(l, "\n") || sitelist_compare(&l->last, &line) >= 0)
 		return SITELIST_BAD;
 	l->last = line;

@@ -119,8 +119,8 @@ enum trace_chunk_type {
 	TRACE_CHUNK_META = 3,	/* key, NUL, value, NUL, and so on */
 	/* Keys and values as in META; its presence says that the process ended normally. */
 	TRACE_CHUNK_END = 4,
-	/* `count` times struct trace_bunch (access_group_format.h). */
-	TRACE_CHUNK_BUNCHES = 5,
+	/* `count` times struct trace_access_group (access_group_format.h). */
+	TRACE_CHUNK_ACCESS_GROUPS = 5,
 	TRACE_CHUNK_TYPES
 };
 
@@ -133,7 +133,7 @@ struct trace_chunk {
 	uint32_t thread;	/* id of the thread, from 1; 0: the chunk belongs to none */
 	uint32_t stored;	/* bytes of payload in the file */
 	uint32_t size;		/* bytes of payload when decompressed */
-	/* Raw records, including extra ones; of TRACE_CHUNK_BUNCHES: access groups. */
+	/* Raw records, including extra ones; of TRACE_CHUNK_ACCESS_GROUPS: access groups. */
 	uint32_t count;
 	uint64_t seq;		/* number among the thread's chunks, from 0, without gaps */
 	uint64_t time;		/* trace clock at the chunk's beginning */

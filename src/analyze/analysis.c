@@ -1,5 +1,5 @@
 /*
- * The table of analyses and the driver. Pre-passes find irrelevant memory (analyze/relevance), a
+ * The table of analyses and the driver. Prescanes find irrelevant memory (analyze/relevance), a
  * first pass runs all analyses together, and a second pass numbers the events of candidates.
  */
 #include "analyze/analysis.h"
@@ -43,7 +43,7 @@ void analysis_context_free(struct analysis_context *ctx)
 	*ctx = (struct analysis_context){ 0 };
 }
 
-static int first_pass(struct reader *trace, const struct alone *unshared,
+static int first_pass(struct reader *trace, const struct unshared *unshared,
 		      const struct analysis *const *which, void **states, struct track *track,
 		      struct findings *out, struct analysis_stats *stats, struct err *err)
 {
@@ -63,8 +63,8 @@ static int first_pass(struct reader *trace, const struct alone *unshared,
 				      ev->thread, TRACK_MAX_THREADS);
 			break;
 		}
-		track->view.alone = mark->unshared;
-		track->view.settled = mark->ordered;
+		track->view.unshared = mark->unshared;
+		track->view.ordered = mark->ordered;
 		for (size_t i = 0; which[i]; i++)
 			which[i]->event(states[i], ev, view, out);
 		track_done(track, ev);
@@ -206,7 +206,7 @@ static void counting_doubt(const struct counting *c, struct candidate *k)
 }
 
 static inline void second_event(struct counting *c, struct event *ev,
-				const struct alone *unshared, bool total, uint64_t position)
+				const struct unshared *unshared, bool total, uint64_t position)
 {
 	uint64_t index = ev->thread < c->threads ? c->indexes[ev->thread]++ : 0;
 
@@ -224,7 +224,7 @@ static inline void second_event(struct counting *c, struct event *ev,
  * Reads the trace up to the last event that a candidate names. Plain accesses at other sites are
  * counted without being decoded, except as long as value flow needs them.
  */
-static int second_read(struct counting *c, struct reader *trace, const struct alone *unshared,
+static int second_read(struct counting *c, struct reader *trace, const struct unshared *unshared,
 		       struct err *err)
 {
 	struct reader_wanted wanted = { .sites = c->sites };
@@ -255,7 +255,7 @@ static int second_read(struct counting *c, struct reader *trace, const struct al
  * Numbers the events of all candidates. It often ends early, because most candidates name events
  * near the first occurrence of their sites.
  */
-static int second_pass(struct reader *trace, const struct alone *unshared, struct findings *out,
+static int second_pass(struct reader *trace, const struct unshared *unshared, struct findings *out,
 		       struct err *err)
 {
 	struct counting *c = xcalloc(1, sizeof(*c));
@@ -313,8 +313,8 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 {
 	struct analysis_stats unused;
 	double start = clock_seconds();
-	bool asks_unshared = false, asks_ordered = false, has_look = false;
-	struct alone *unshared;
+	bool asks_unshared = false, asks_ordered = false, has_prescan = false;
+	struct unshared *unshared;
 	struct track track;
 	size_t count = 0;
 	void **states;
@@ -336,17 +336,17 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	track.no_full = true;
 	for (size_t i = 0; i < count; i++) {
 		states[i] = which[i]->open(ctx);
-		asks_unshared |= which[i]->asks_alone;
-		asks_ordered |= which[i]->skips_settled;
-		has_look |= which[i]->look != NULL;
+		asks_unshared |= which[i]->asks_unshared;
+		asks_ordered |= which[i]->skips_ordered;
+		has_prescan |= which[i]->prescan != NULL;
 		track.no_full &= !which[i]->asks_full;
 	}
-	unshared = asks_unshared || asks_ordered || has_look ? alone_new(trace) : NULL;
+	unshared = asks_unshared || asks_ordered || has_prescan ? unshared_new(trace) : NULL;
 	for (size_t i = 0; i < count; i++)
-		if (which[i]->look)
-			which[i]->look(states[i], trace, unshared);
+		if (which[i]->prescan)
+			which[i]->prescan(states[i], trace, unshared);
 	if (asks_ordered)
-		handed_look(unshared, trace);
+		ordered_prescan(unshared, trace);
 	got = first_pass(trace, asks_unshared || asks_ordered ? unshared : NULL, which, states,
 			 &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
@@ -357,7 +357,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	track_free(&track);
 	count_locks(ctx, out);
 	again = second_pass(trace, unshared, out, got < 0 ? NULL : err);
-	alone_free(unshared);
+	unshared_free(unshared);
 	stats->threads = reader_info(trace)->thread_count;
 	stats->seconds = clock_seconds() - start;
 	return got < 0 ? got : again;

@@ -36,31 +36,31 @@ void analysis_context_free(struct analysis_context *ctx);
 
 #define ANALYSIS_AHEAD 40u	/* events from `soon` to `event` of an access: time to prefetch */
 
-struct alone;
+struct unshared;
 
 struct analysis {
 	const char *name;	/* as typed after --analysis */
 	const char *summary;	/* one line of --help */
 	void *(*open)(const struct analysis_context *ctx);	/* returns its state */
 	/*
-	 * NULL, or called before the first event for a pre-pass over the trace, which has to leave
+	 * NULL, or called before the first event for a prescan over the trace, which has to leave
 	 * it at the first event. The unshared memory stays valid until `close`.
 	 */
-	void (*look)(void *state, struct reader *trace, const struct alone *unshared);
+	void (*prescan)(void *state, struct reader *trace, const struct unshared *unshared);
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	/*
 	 * Which accesses the analysis can do without. Skipping is left to the driver: it skips only
 	 * plain accesses, and only those that all analyses of the run can do without.
 	 */
-	bool asks_alone;	/* needs view.alone, which is false otherwise */
-	bool skips_alone;	/* with asks_alone: ignores accesses to unshared memory */
-	bool skips_settled;	/* ignores accesses to ordered memory; view.settled says which */
+	bool asks_unshared;	/* needs view.unshared, which is false otherwise */
+	bool skips_unshared;	/* with asks_unshared: ignores accesses to unshared memory */
+	bool skips_ordered;	/* ignores accesses to ordered memory; view.ordered says which */
 	bool asks_full;		/* needs the order that locks make in view.full */
 	/*
 	 * NULL, or called for an access ANALYSIS_AHEAD events before `event`, to prefetch records
 	 * of its memory. No finding may depend on it. It is not called for ordered memory with
-	 * skips_settled, nor for unshared memory with asks_alone.
+	 * skips_ordered, nor for unshared memory with asks_unshared.
 	 */
 	void (*soon)(void *state, const struct event *ev);
 	void (*finish)(void *state, struct findings *out);	/* after the last event */

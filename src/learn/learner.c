@@ -220,7 +220,7 @@ static void forget_cached_sites(struct learner *l)
 	l->count = 0;
 }
 
-/* Adds everything that a passing run taught; within a transaction of the database. */
+/* Adds everything that was learnt from a passing run; within a transaction of the database. */
 static int add_run(struct learner *l, struct learner_reading *r, const struct learner_site *stored,
 		   const char *how, struct store_news *news, struct err *err)
 {

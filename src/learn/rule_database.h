@@ -1,5 +1,5 @@
 /*
- * The rule database (SQLite): what passing runs taught, for all inputs and builds.
+ * The rule database (SQLite): what was learnt from passing runs, for all inputs and builds.
  *
  * A site is stored by function and line within it (symbol/key.h), so that its rules hold until the
  * function changes, and by its offset in each build. Every change is between store_begin() and

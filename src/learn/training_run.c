@@ -162,7 +162,7 @@ static void prediction_close(struct prediction *e)
 
 /*
  * A controlled run does not record the accesses to memory before a second thread comes, so it
- * cannot tell which site was first.
+ * cannot determine which site was first.
  */
 static void add_predictions(struct training_run *run, struct prediction *e,
 			    const struct reader *trace)

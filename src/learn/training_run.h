@@ -1,4 +1,4 @@
-/* What one run teaches: runs all folds of learn/fold over the events of its trace. */
+/* Learns from one run: runs all folds of learn/fold over the events of its trace. */
 #ifndef LEARN_TRAINING_RUN_H
 #define LEARN_TRAINING_RUN_H
 

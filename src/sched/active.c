@@ -28,7 +28,7 @@
  */
 #include "sched/active_internal.h"
 
-/* Value of sched_point.idle from which a spinning thread is taken to wait for a held thread. */
+/* sched_point.spin_rounds from which a spinning thread is taken to wait for a held thread. */
 #define SPIN_ROUNDS 2u
 #define EXEMPT_STEPS 64u	/* number of steps that such a held thread may then take */
 
@@ -378,7 +378,7 @@ static uint32_t pick_unheld(struct active *a, const struct sched_point *point)
 	}
 	if (best == NO_THREAD)
 		return best_to_release(a, point);
-	if (point->yields && point->idle >= SPIN_ROUNDS && is_spinner(a, best))
+	if (point->yields && point->spin_rounds >= SPIN_ROUNDS && is_spinner(a, best))
 		return exempt_held(a, point, best);
 	return best;
 }

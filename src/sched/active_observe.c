@@ -110,13 +110,13 @@ static uint64_t choose_victim(struct active *a, uint32_t event)
 static void note_visit(struct active *a, uint32_t event)
 {
 	const struct active_thread *l = &a->thread_state[a->chosen];
-	uint64_t place = a->visit_count[event]++;
+	uint64_t slot = a->visit_count[event]++;
 
 	a->result.reached[event]++;
-	if (place >= ACTIVE_VISITS)
-		place = choose_victim(a, event);
-	if (place < ACTIVE_VISITS)
-		a->visits[event][place] = (struct active_visit){ { a->chosen_name, l->own,
+	if (slot >= ACTIVE_VISITS)
+		slot = choose_victim(a, event);
+	if (slot < ACTIVE_VISITS)
+		a->visits[event][slot] = (struct active_visit){ { a->chosen_name, l->own,
 								   l->unlocked, a->chosen_context },
 								 a->event.object,
 								 a->event.size,

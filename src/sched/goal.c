@@ -22,7 +22,7 @@
 #include "sched/goal.h"
 #include "sched/pick.h"
 
-/* Value of sched_point.idle from which a spinning thread is taken to wait for a held thread. */
+/* sched_point.spin_rounds from which a spinning thread is taken to wait for a held thread. */
 #define SPIN_ROUNDS 8u
 
 /* Progress of one order. */
@@ -243,8 +243,8 @@ static uint32_t random_walk(struct goal *g, const struct sched_point *point)
 
 	if (stays && !g->held_since[point->running])
 		return point->running;
-	if (point->idle >= SPIN_ROUNDS && any_held(g, point))
-		return release_latest(g, point);
+	if (point->spin_rounds >= SPIN_ROUNDS && any_held(g, point))
+		return let_latest_go(g, point);
 	g->until = point->step + pick_geometric(&g->rng, g->permille);
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];

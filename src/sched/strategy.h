@@ -94,7 +94,7 @@ struct sched_point {
 	 * Number of times in a row that `running` was found spinning without any thread having
 	 * changed anything in between.
 	 */
-	uint32_t idle;
+	uint32_t spin_rounds;
 	/* Numbers of the threads that can run: ascending, never empty. */
 	const uint32_t *runnable;
 	size_t count;			/* of `runnable` */

@@ -1,6 +1,6 @@
 # Reads lines "  N HOW: SITES BROKEN PAIRS EXPECTED CUTS" of many programs; draws which share of
-# what all runs taught was still missing after N of them, in percent. An invariant that breaks later
-# is a false violation that check would have reported.
+# what was learnt from all runs was still missing after N of them, in percent. An invariant that
+# breaks later is a false violation that check would have reported.
 {
 	n = $1 + 0
 	for (k = 1; k <= 3; k++) {

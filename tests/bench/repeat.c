@@ -107,21 +107,21 @@ static bool end(struct run *r, bool late)
 static long fill(struct run *all, int at_once, long limit, int runs, int *started, const char *options, char **argv)
 {
 	long now = now_ms(), wait = limit;
-	int young = 0;
+	int recent = 0;
 
 	for (int i = 0; i < MOST; i++) {
 		long age = now - all[i].began, next = age < HANGS_MS ? HANGS_MS : limit;
 
 		if (!all[i].pid)
 			continue;
-		young += age < HANGS_MS;
+		recent += age < HANGS_MS;
 		if (next - age < wait)
 			wait = next - age;
 	}
-	for (int i = 0; i < MOST && young < at_once && *started < runs; i++)
+	for (int i = 0; i < MOST && recent < at_once && *started < runs; i++)
 		if (!all[i].pid) {
 			start(&all[i], ++*started, options, argv);
-			young++;
+			recent++;
 			if (HANGS_MS < wait)
 				wait = HANGS_MS;
 		}

@@ -20,7 +20,7 @@ expect() {
 	END
 }
 
-tells() { grep -q -- "$1" said || { cat said; fail "not printed: $1"; }; }
+prints() { grep -q -- "$1" said || { cat said; fail "not printed: $1"; }; }
 
 # The posting thread reads `wanted` too early and posts nothing. The access and the wait are in one
 # line.
@@ -69,8 +69,8 @@ for seed in 1 2 4; do
 	expect post 'b["runs_to_first"] == 1 and b["replays"] == [20, 20]'
 	expect post 'b["class"] == "order" and b["pattern"] == "before-init" and b["variable"] == "wanted"'
 	expect post '[(s["line"], s["op"]) for s in b["sites"][:2]] == [(20, "read"), (11, "write")]'
-	tells '1 reads 0 from wanted '
-	tells '2 writes 1 to wanted '
+	prints '1 reads 0 from wanted '
+	prints '2 writes 1 to wanted '
 done
 
 # Fails unless the new thread runs first, which few runs do.

@@ -3,17 +3,17 @@
 # that ended before it woke another one.
 . "$SNARL_ROOT/tests/lib.sh"
 
-# hunt NAME: builds NAME.c and finds its bug; the file told has what snarl printed
+# hunt NAME: builds NAME.c and finds its bug; the file printed has what snarl printed
 hunt() {
 	snarl-cc -g -O0 -pthread "$1.c" -o "$1"
 	rm -rf out
 	status=0
-	snarl hunt --out out -- "./$1" >/dev/null 2>told </dev/null || status=$?
-	[ $status = 1 ] || { cat told; fail "$1: exit $status"; }
+	snarl hunt --out out -- "./$1" >/dev/null 2>printed </dev/null || status=$?
+	[ $status = 1 ] || { cat printed; fail "$1: exit $status"; }
 }
 
-tells() { grep -q -- "$1" told || { cat told; fail "not printed: $1"; }; }
-never() { ! grep -q -- "$1" told || { cat told; fail "printed: $1"; }; }
+prints() { grep -q -- "$1" printed || { cat printed; fail "not printed: $1"; }; }
+never() { ! grep -q -- "$1" printed || { cat printed; fail "printed: $1"; }; }
 
 # Both reads are on one line of one function.
 cat >reads.c <<'END'
@@ -60,8 +60,8 @@ int main(void)
 }
 END
 hunt reads
-tells 'atomicity/RWR'
-tells '^3 reads NULL from name'
+prints 'atomicity/RWR'
+prints '^3 reads NULL from name'
 never '(not reached)'
 
 # The run fails before the second write, which is step 4.
@@ -93,9 +93,9 @@ int main(void)
 }
 END
 hunt early
-tells ' 3 misuses lock'
-tells '^4 (not reached) atomically writes busy'
-tells 'Put steps 1 and 4 in one critical section, protected by a lock that step 2 also takes\.'
+prints ' 3 misuses lock'
+prints '^4 (not reached) atomically writes busy'
+prints 'Put steps 1 and 4 in one critical section, protected by a lock that step 2 also takes\.'
 
 # Every run fails, so that no cause is found; the report still says which thread waits for which.
 cat >join.c <<'END'
@@ -122,8 +122,8 @@ int main(void)
 }
 END
 hunt join
-tells '^  thread 0 waits at join.c:18 (main) to join$'
-tells '^  thread 0.1 waits at join.c:7 (worker) for lock (join.c:3), held by thread 0 since join.c:16 (main)$'
+prints '^  thread 0 waits at join.c:18 (main) to join$'
+prints '^  thread 0.1 waits at join.c:7 (worker) for lock (join.c:3), held by thread 0 since join.c:16 (main)$'
 
 # The thread that should have woken the other one has ended.
 cat >wake.c <<'END'
@@ -162,6 +162,6 @@ int main(void)
 }
 END
 hunt wake
-tells 'deadlock/lost-wake'
-tells '^  No other thread can wake it: deadlock\.$'
+prints 'deadlock/lost-wake'
+prints '^  No other thread can wake it: deadlock\.$'
 never 'None of them'

@@ -162,7 +162,7 @@ jq -e '[.bugs[0].picture[] | select(.op == "read" or .op == "write") | .value | 
 	report.json >/dev/null || fail "values of the picture"
 jq -e '.bugs[0].picture[] | select(.number == 1) | .text == "reads \(.value) from balance"' report.json >/dev/null || fail "text of step 1"
 for format in html sarif perfetto; do
-	snarl report --format $format -o - out-hunt/bugs/B001 >told.$format
+	snarl report --format $format -o - out-hunt/bugs/B001 >report.$format
 	value=$(jq -r '.bugs[0].picture[] | select(.number == 3) | .value' report.json)
-	grep -q "writes $value to balance" told.$format || fail "$format: no value of step 3"
+	grep -q "writes $value to balance" report.$format || fail "$format: no value of step 3"
 done

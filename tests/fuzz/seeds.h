@@ -123,12 +123,12 @@ static void seed_nests(struct buf *b)
  * Access groups: two descriptions, one of them replaced, predicted records, and a record without a
  * description.
  */
-static void seed_bunches(struct buf *b)
+static void seed_access_groups(struct buf *b)
 {
 	const struct {
 		uint64_t site;
 		uint32_t count, reserved;
-		struct trace_bunch_access access[3];
+		struct trace_group_access access[3];
 	} table[] = {
 		{ 1, 3, 0, { { 0, 0, TRACE_READ | 3 << 8 }, { 9, 8, TRACE_READ | 3 << 8 }, { 18, -8, TRACE_WRITE | 2 << 8 } } },
 		{ 2, 3, 0, { { 0, 0, TRACE_READ }, { 9, 0, TRACE_WRITE }, { 18, 0, 0 } } },
@@ -145,9 +145,9 @@ static void seed_bunches(struct buf *b)
 	}
 	r[n++] = (struct trace_record){ 0x8000, TRACE_SITE(TRACE_BUNCH, 2, 5) };
 	raw_header(b, 0);
-	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 2, .time = 90 }, table, sizeof(table));
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 2, .time = 90 }, table, sizeof(table));
 	raw_events(b, 1, 0, 100, r, n);
-	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 1, .time = 115 }, table, sizeof(table[0]));
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 1, .time = 115 }, table, sizeof(table[0]));
 }
 
 /* finished: one chunk is compressed, the last one counts all before it */
@@ -225,7 +225,7 @@ static const struct fuzz_seed fuzz_seeds[] = {
 	{ "tokens", 443, seed_tokens },
 	{ "loops", 20 * 8 + 4 * 7 + 8, seed_loops },
 	{ "nests", 20 * 24 + 30, seed_nests },
-	{ "bunches", 20 * 6 + 1, seed_bunches },
+	{ "bunches", 20 * 6 + 1, seed_access_groups },
 	{ "finished", 64, seed_finished },
 	{ "total", 20, seed_total },
 	{ "live", 6, seed_live },

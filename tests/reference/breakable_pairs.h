@@ -25,7 +25,7 @@ struct step {
 struct world {
 	struct step step[STEPS];
 	struct locks *locks;
-	struct breakable *apart;
+	struct breakable *by_access;
 	struct vclock clock[THREADS], posted[STEPS];
 	uint64_t knew[STEPS][THREADS];	/* the vector clock of each step */
 	uint32_t set[THREADS];

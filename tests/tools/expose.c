@@ -24,7 +24,7 @@
 #define PROFILES 12u		/* runs observed before the first root is chased, at most */
 #define SLICE 8u		/* runs of one way in a row */
 #define FADE 0.85		/* weight of older runs in struct shares, per slice */
-#define QUIET 3u		/* observed runs in a row without a newly predicted root that end
+#define SATURATED 3u	/* observed runs in a row without a newly predicted root that end
 				 * observation */
 
 struct known {
@@ -158,10 +158,10 @@ static int search(struct bench *b, const struct search_config *config, struct gr
 static int watch_calm(struct bench *b, const struct search_config *all, struct err *err)
 {
 	struct search_config config;
-	unsigned quiet = 0;
+	unsigned without_new = 0;
 
 	b->predict = ALWAYS;
-	while (b->runs < PROFILES && quiet < QUIET && left(b, all, &config)) {
+	while (b->runs < PROFILES && without_new < SATURATED && left(b, all, &config)) {
 		struct search_run run;
 		struct search *s;
 		int event;
@@ -177,7 +177,7 @@ static int watch_calm(struct bench *b, const struct search_config *all, struct e
 		search_close(s);
 		if (event < 0)
 			return -1;
-		quiet = b->fresh ? 0 : quiet + 1;
+		without_new = b->fresh ? 0 : without_new + 1;
 	}
 	for (size_t i = 0; i < b->count; i++)
 		b->roots[i].chased = b->roots[i].predicted && !b->roots[i].exposed;

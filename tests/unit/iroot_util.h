@@ -129,7 +129,7 @@ static inline uint32_t random_below(uint64_t *state, uint32_t n)
 #define DATA 0x1000u
 #define LOCK 0x9000u
 
-/* A lock is taken by who does not hold it if nobody does; given back by who holds it. */
+/* A thread takes a lock that no thread holds, and releases one that it holds. */
 static inline bool random_lock(uint64_t *rng, struct iroot_step *s, uint32_t *owner)
 {
 	uint32_t lock = random_below(rng, 2);

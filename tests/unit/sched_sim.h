@@ -195,7 +195,7 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 	struct sched_event pending[SIM_THREADS];
 	struct sim *s = &r->end;
 	bool yields = false;
-	uint32_t idle = 0;	/* number of failed reads of a spin in a row */
+	uint32_t spin_rounds = 0;	/* number of failed reads of a spin in a row */
 	size_t count;
 
 	memset(r, 0, sizeof(*r));
@@ -210,7 +210,8 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 			pending[n] = *sim_pending(s, s->which[n]);
 		strategy->pick(state, &(struct sched_point){
 			.step = r->steps, .running = running, .runs = runs, .yields = yields && runs,
-			.idle = idle, .runnable = runnable, .count = count, .threads = s->born,
+			.spin_rounds = spin_rounds, .runnable = runnable, .count = count,
+			.threads = s->born,
 			.pending = pending, .name = s->name, .context = sim_context }, &choice);
 		r->questions++;
 		assert_true(choice.steps >= 1);
@@ -228,9 +229,9 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 			if (e->pad[0] && !s->written[e->object]) {
 				s->position[which]--;
 				yields = true;
-				idle++;
+				spin_rounds++;
 			} else {
-				idle = 0;
+				spin_rounds = 0;
 			}
 			early = yields || !sim_enabled(s, which) || s->born > born ||
 				sim_runnable(s, now) > count;

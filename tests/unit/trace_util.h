@@ -234,7 +234,7 @@ static UNUSED void accesses_add(struct accesses *a, uint32_t thread, unsigned ki
 	*hash = (*hash + (kind << 8 | size)) * 0x9e3779b97f4a7c15ull;
 }
 
-static UNUSED bool accesses_tell(void *ctx, uint32_t thread, const struct trace_record *list, size_t count,
+static UNUSED bool accesses_add_list(void *ctx, uint32_t thread, const struct trace_record *list, size_t count,
 				 uint64_t size)
 {
 	for (const struct trace_record *r = list; r < list + count; r++)
@@ -253,7 +253,7 @@ static UNUSED void assert_accesses_same(struct reader *r)
 	while (reader_next(r, &ev, &err) > 0)
 		if (ev.size)
 			accesses_add(&slow, ev.thread, ev.kind, ev.addr, ev.size);
-	assert_int_equal(reader_accesses(r, accesses_tell, &fast, &err), 0);
+	assert_int_equal(reader_accesses(r, accesses_add_list, &fast, &err), 0);
 	assert_memory_equal(&slow, &fast, sizeof(slow));
 }
 

@@ -330,7 +330,7 @@ static void atomicity_event(void *state, const struct event *ev, const struct vi
 
 	if (!access)
 		contexts_sync(a->contexts, ev, view);
-	else if (!view->settled && !view_ignores(view, access))
+	else if (!view->ordered && !view_ignores(view, access))
 		atomicity_access(a, ev, view, access, out);
 	if (view->gone_size)
 		history_forget(&a->history, view->gone_addr, view->gone_size);
@@ -358,7 +358,7 @@ const struct analysis analysis_atomicity = {
 	.summary = "two accesses of a block that another thread's access can come between",
 	.open = atomicity_open,
 	.event = atomicity_event,
-	.skips_settled = true,
+	.skips_ordered = true,
 	.soon = atomicity_soon,
 	.finish = atomicity_finish,
 	.close = atomicity_close,

@@ -13,7 +13,7 @@
 
 #define REGION_SHIFT 7		/* lines of a region: 4 KiB of memory */
 #define SORTED 32u		/* other threads' cells are sorted by time up to this number */
-#define SPARE_UNITS 1024u	/* more than an access to one granule takes */
+#define MARGIN_UNITS 1024u	/* more than an access to one granule takes */
 #define ACCESS_BLOCKS 2u	/* most blocks that an access to one granule takes */
 #define FIRST_ROOM 1024u	/* blocks */
 #define MARK_AHEAD 4u		/* prefetch distance in blocks */
@@ -48,7 +48,7 @@ static void set_units(struct history *h, size_t room)
 	h->units = pages_grow(h->units, h->unit_capacity * HISTORY_UNIT, room * HISTORY_UNIT);
 	pages_soon(h->units, h->unit_capacity * HISTORY_UNIT, room * HISTORY_UNIT);
 	h->unit_capacity = room;
-	h->unit_threshold = room - SPARE_UNITS;
+	h->unit_threshold = room - MARGIN_UNITS;
 }
 
 static void reset(struct history *h)

@@ -14,7 +14,7 @@ struct recent_accesses *recent_new(void)
 
 	for (uint8_t i = 0; i < RECENT_MAX; i++)
 		recent->at[i] = i;
-	recent->spare = RECENT_MAX;
+	recent->unused = RECENT_MAX;
 	return recent;
 }
 

@@ -26,7 +26,7 @@ struct recent_accesses {
 	uint8_t access[RECENT_MAX];
 	uint8_t at[RECENT_MAX];	/* slot to its element of `accesses` */
 	/* the element of `accesses` that no slot has: the next access is built there */
-	uint8_t spare;
+	uint8_t unused;
 	uint8_t count;		/* slots in use */
 	/* bit set: slots of sites that are not unshared; these have an element of `accesses` */
 	uint8_t shared;
@@ -127,10 +127,10 @@ static inline void recent_put_unshared(struct recent_accesses *recent, uint64_t 
 	recent->shared &= (uint8_t) ~(1u << recent_put(recent, addr, access, pc, index));
 }
 
-/* Records the access that was built at `spare`. */
+/* Records the access that was built at `unused`. */
 static inline void recent_put_shared(struct recent_accesses *recent)
 {
-	const struct pair_access *now = &recent->accesses[recent->spare];
+	const struct pair_access *now = &recent->accesses[recent->unused];
 	unsigned i = recent_put(recent, now->side.at.addr, now->side.access, now->side.pc,
 				now->side.at.index);
 	uint8_t at = recent->at[i];
@@ -140,8 +140,8 @@ static inline void recent_put_shared(struct recent_accesses *recent)
 	recent->block[i] = now->side.at.block;
 	recent->site[i] = now->site;
 	recent->shared |= (uint8_t)(1u << i);
-	recent->at[i] = recent->spare;
-	recent->spare = at;
+	recent->at[i] = recent->unused;
+	recent->unused = at;
 }
 
 /*

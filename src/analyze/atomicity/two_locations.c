@@ -32,8 +32,8 @@ struct atomicity2 {
 	struct contexts *contexts;
 	struct location_pairs location_pairs;
 	struct dedupe dedupe;
-	struct idle idle;
-	const struct alone *alone;
+	struct unshared_sites unshared_sites;
+	const struct unshared *unshared;
 	struct recent_accesses **threads;
 	size_t thread_count;
 };
@@ -59,12 +59,12 @@ static void *atomicity2_open(const struct analysis_context *ctx)
 	return a;
 }
 
-static void atomicity2_look(void *state, struct reader *trace, const struct alone *alone)
+static void atomicity2_prescan(void *state, struct reader *trace, const struct unshared *unshared)
 {
 	struct atomicity2 *a = state;
 
-	a->alone = alone;
-	idle_look(&a->idle, alone, trace);
+	a->unshared = unshared;
+	unshared_sites_prescan(&a->unshared_sites, unshared, trace);
 }
 
 static void atomicity2_close(void *state)
@@ -336,10 +336,10 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 			      const struct view *view, struct findings *out)
 {
 	struct recent_accesses *recent = recent_of_thread(a, ev->thread);
-	struct pair_access *now = &recent->accesses[recent->spare];
+	struct pair_access *now = &recent->accesses[recent->unused];
 	uint8_t access = (uint8_t)access_of(ev->kind);
 
-	if (idle_has(&a->idle, ev->pc)) {
+	if (unshared_sites_has(&a->unshared_sites, ev->pc)) {
 		recent_put_unshared(recent, ev->addr, access, ev->pc, view->index);
 		return;
 	}
@@ -348,7 +348,8 @@ static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
 	now->side.kind = ev->kind;
 	now->side.access = access;
 	now->lockset = view->lockset;
-	now->unshared = alone_granule(a->alone, a->alone->shared, ev->addr / GRANULE_BYTES);
+	now->unshared =
+		unshared_is_clear(a->unshared, a->unshared->shared, ev->addr / GRANULE_BYTES);
 	now->site = recent_site(recent, &a->location_pairs, ev->pc);
 	location_pairs_locate(&a->location_pairs, now);
 	pair_with_recent(a, recent, now, view, out);
@@ -380,7 +381,7 @@ const struct analysis analysis_atomicity2 = {
 	.name = "atomicity2",
 	.summary = "two locations used together in a block, and by another thread in between",
 	.open = atomicity2_open,
-	.look = atomicity2_look,
+	.prescan = atomicity2_prescan,
 	.event = atomicity2_event,
 	.finish = atomicity2_finish,
 	.close = atomicity2_close,

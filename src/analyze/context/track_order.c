@@ -5,7 +5,7 @@
  * Deliberate simplifications:
  * - A wait on a semaphore comes after all posts so far, unless it is a lock (track_locks.c).
  * - A wake-up from a condition comes after all signals since the first of its waiters came.
- * - The trace does not tell which descriptors are the ends of a pipe. A read of data from
+ * - The trace does not say which descriptors are the ends of a pipe. A read of data from
  *   descriptor n comes after all writes to n. If n is only read and n + 1 only written, as pipe()
  *   numbers them, the read also comes after all writes to n + 1.
  */

@@ -58,8 +58,8 @@ struct view {
 	 * the stack of a thread that starts or exits. Size 0: none.
 	 */
 	uint64_t gone_addr, gone_size;
-	bool alone;			/* access to unshared memory (unshared.h), if asked for */
-	bool settled;			/* access to ordered memory (ordered.h), if asked for */
+	bool unshared;			/* access to unshared memory (unshared.h), if asked for */
+	bool ordered;			/* access to ordered memory (ordered.h), if asked for */
 	enum view_sem sem;		/* use of the event's semaphore, if it has one */
 };
 

@@ -140,7 +140,7 @@ static void race_event(void *state, const struct event *ev, const struct view *v
 
 	if (view->gone_size > 0)
 		records_forget(&r->shadow, view->gone_addr, view->gone_size);
-	if (!access || ev->size == 0 || view->alone || view_ignores(view, access))
+	if (!access || ev->size == 0 || view->unshared || view_ignores(view, access))
 		return;
 	for (n.base = ev->addr & ~7ull; n.base < end; n.base += 8) {
 		n.mask = records_byte_mask(n.base, ev->addr, end);
@@ -160,6 +160,6 @@ const struct analysis analysis_race = {
 	.name = "race", .summary = "conflicting accesses that nothing orders",
 	.open = race_open, .event = race_event, .finish = race_finish, .close = race_close,
 	.asks_full = true,
-	.asks_alone = true,
-	.skips_alone = true,
+	.asks_unshared = true,
+	.skips_unshared = true,
 };

@@ -410,7 +410,7 @@ static void predict_event(void *state, const struct event *ev, const struct view
 		sections_event(p->sections, ev, view);
 	if (view->gone_size > 0)
 		records_forget(&p->shadow, view->gone_addr, view->gone_size);
-	if (access && ev->size > 0 && !view->alone && !view_ignores(view, access))
+	if (access && ev->size > 0 && !view->unshared && !view_ignores(view, access))
 		predict_access(p, ev, view, access, out);
 }
 
@@ -474,5 +474,5 @@ const struct analysis analysis_race_predict = {
 	.finish = predict_finish,
 	.close = predict_close,
 	.asks_full = true,
-	.asks_alone = true,
+	.asks_unshared = true,
 };

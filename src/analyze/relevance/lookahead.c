@@ -35,7 +35,7 @@ static const uint64_t *select_page(void *ctx, uint64_t page)
 }
 
 void lookahead_open(struct lookahead *a, const struct reader *trace,
-		    const struct alone *unshared, const struct analysis *const *which,
+		    const struct unshared *unshared, const struct analysis *const *which,
 		    void **states)
 {
 	bool skip_ordered = true, skip_unshared = true;
@@ -51,9 +51,9 @@ void lookahead_open(struct lookahead *a, const struct reader *trace,
 	a->prefetching = xcalloc(count + 1, sizeof(*a->prefetching));
 	a->prefetch_states = xcalloc(count + 1, sizeof(*a->prefetch_states));
 	for (size_t i = 0; i < count; i++) {
-		skip_ordered &= which[i]->skips_settled;
-		skip_unshared &= which[i]->skips_settled || which[i]->skips_alone;
-		a->asks_unshared |= which[i]->asks_alone;
+		skip_ordered &= which[i]->skips_ordered;
+		skip_unshared &= which[i]->skips_ordered || which[i]->skips_unshared;
+		a->asks_unshared |= which[i]->asks_unshared;
 		if (!which[i]->soon)
 			continue;
 		a->prefetching[prefetch_count] = which[i];
@@ -63,7 +63,7 @@ void lookahead_open(struct lookahead *a, const struct reader *trace,
 		a->relevant = skip_ordered ? unshared->unordered : unshared->shared;
 	if (a->relevant && skip_ordered && a->has_ordered)
 		a->stop_after = unshared->last_relevant;
-	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .turn = select_page, .ctx = a };
+	a->wanted = (struct reader_wanted){ .page = UINT64_MAX, .select = select_page, .ctx = a };
 	a->distance = prefetch_count ? ANALYSIS_AHEAD : 0;
 	spin_locks_init(&a->spins, reader_info(trace)->path);
 }
@@ -133,8 +133,8 @@ static inline bool examine(struct lookahead *a, const struct event *ev, struct l
 	}
 	for (size_t i = 0; a->prefetching[i]; i++)
 		if (!mark->ordered ||
-		    !(a->prefetching[i]->skips_settled ||
-		      (mark->unshared && a->prefetching[i]->asks_alone)))
+		    !(a->prefetching[i]->skips_ordered ||
+		      (mark->unshared && a->prefetching[i]->asks_unshared)))
 			a->prefetching[i]->soon(a->prefetch_states[i], ev);
 	return true;
 }

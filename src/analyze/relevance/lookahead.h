@@ -16,7 +16,7 @@
 #define LOOKAHEAD_BATCH 24u	/* events per call of the reader */
 #define LOOKAHEAD_RING 64u	/* events; a power of two, >= ANALYSIS_AHEAD + LOOKAHEAD_BATCH */
 
-/* What the pre-passes found out about one event. */
+/* What the prescans found out about one event. */
 struct lookahead_mark {
 	uint64_t skipped;	/* plain accesses of its thread that were skipped right before it */
 	bool unshared;		/* access to unshared memory; only if an analysis asks for it */
@@ -35,7 +35,7 @@ struct lookahead {
 	struct err err;		/* valid if `got` is -1 */
 	const struct analysis **prefetching;	/* analyses that prefetch; NULL ends the list */
 	void **prefetch_states;	/* their states */
-	const struct alone *unshared;	/* NULL: nothing is known, or no analysis asks */
+	const struct unshared *unshared;	/* NULL: nothing is known, or no analysis asks */
 	uint32_t page;		/* of `unshared`, selected by `wanted`; UNSHARED_NO_PAGE: none */
 	bool asks_unshared;	/* an analysis needs lookahead_mark.unshared */
 	bool has_ordered;	/* the pass of ordered.h succeeded: `ordered` exceeds `unshared` */
@@ -56,7 +56,7 @@ bool lookahead_is_total(const struct reader *trace);
 
 /* Serves the analyses `which` with their `states`. `unshared` may be NULL. */
 void lookahead_open(struct lookahead *a, const struct reader *trace,
-		    const struct alone *unshared, const struct analysis *const *which,
+		    const struct unshared *unshared, const struct analysis *const *which,
 		    void **states);
 void lookahead_close(struct lookahead *a);
 

@@ -50,7 +50,7 @@ struct page {
 };
 
 struct pass {
-	struct alone *map;
+	struct unshared *map;
 	struct page *pages;	/* by number of the page in `map` */
 	size_t capacity;
 	struct track track;
@@ -68,7 +68,7 @@ struct pass {
 	uint32_t now;		/* number of that thread's epoch */
 	unsigned user;		/* the thread's bit of granule.users */
 	const struct vclock *strong;	/* the thread's strong clock */
-	uint64_t events, last_relevant;	/* as in struct alone, so far */
+	uint64_t events, last_relevant;	/* as in struct unshared, so far */
 	uint64_t accesses;	/* so far */
 	uint64_t touched;	/* shared granules that they touched, counted each time */
 	uint64_t saved;		/* the part of `touched` that analyses could skip */
@@ -279,7 +279,7 @@ static __attribute__((noinline)) uint32_t make_page(struct pass *p, uint64_t key
 
 static inline void on_granule(struct pass *p, uint64_t granule, bool write)
 {
-	const struct alone *a = p->map;
+	const struct unshared *a = p->map;
 	uint64_t key = unshared_key(granule);
 	const struct unshared_slot *s = unshared_slot(a, key);
 	uint32_t page = s->page;
@@ -421,7 +421,7 @@ static bool run(struct pass *p, struct reader *trace)
 /* Writes the result into the map. If its pages were made here, all granules count as shared. */
 static void publish(const struct pass *p)
 {
-	struct alone *a = p->map;
+	struct unshared *a = p->map;
 
 	a->events = p->events;
 	a->accesses = p->accesses;
@@ -438,13 +438,13 @@ static void publish(const struct pass *p)
 	memset(a->shared, 0xff, (a->page_count + 1) * sizeof(*a->shared));
 }
 
-static void clear_slots(struct alone *a)
+static void clear_slots(struct unshared *a)
 {
 	memset(a->slots, 0, a->slot_count * sizeof(*a->slots));
 	a->page_count = 0;
 }
 
-void handed_look(struct alone *a, struct reader *trace)
+void ordered_prescan(struct unshared *a, struct reader *trace)
 {
 	struct pass p = {
 		.map = a, .until_judged = FIRST_JUDGEMENT, .epoch_count = 1, .group_count = 1,

@@ -42,6 +42,6 @@
  * Makes the pass and leaves the reader at its first event. Fills a->unordered and the members after
  * it, or leaves them as they are if the pass gave up.
  */
-void handed_look(struct alone *a, struct reader *trace);
+void ordered_prescan(struct unshared *a, struct reader *trace);
 
 #endif

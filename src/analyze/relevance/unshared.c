@@ -22,7 +22,7 @@ struct users {
 };
 
 struct scan {
-	struct alone *unshared;
+	struct unshared *unshared;
 	struct users *pages;	/* by number of the page */
 	size_t capacity;
 	uint64_t key;		/* of the page selected last; 0: it has no room */
@@ -33,7 +33,7 @@ struct scan {
 	uint32_t until_sample;	/* accesses left in the current sample */
 };
 
-static void more_slots(struct alone *a)
+static void more_slots(struct unshared *a)
 {
 	struct unshared_slot *old = a->slots;
 	size_t count = a->slot_count;
@@ -46,7 +46,7 @@ static void more_slots(struct alone *a)
 	free(old);
 }
 
-uint32_t unshared_page(struct alone *a, uint64_t key)
+uint32_t unshared_page(struct unshared *a, uint64_t key)
 {
 	struct unshared_slot *s = (struct unshared_slot *)unshared_slot(a, key);
 
@@ -211,9 +211,9 @@ static unsigned estimate_shared(const struct scan *scan)
 	       (unsigned)(by_page > counted ? by_page : counted);
 }
 
-struct alone *alone_new(struct reader *trace)
+struct unshared *unshared_new(struct reader *trace)
 {
-	struct alone *a = xcalloc(1, sizeof(*a));
+	struct unshared *a = xcalloc(1, sizeof(*a));
 	struct scan scan = { .unshared = a, .until_sample = WARM_UP };
 	struct err unused;
 
@@ -234,7 +234,7 @@ struct alone *alone_new(struct reader *trace)
 	return a;
 }
 
-void alone_free(struct alone *a)
+void unshared_free(struct unshared *a)
 {
 	if (!a)
 		return;

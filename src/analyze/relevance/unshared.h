@@ -28,7 +28,7 @@ struct granule_bits {
 	uint64_t granule[UNSHARED_PAGE_GRANULES / 64];
 };
 
-struct alone {
+struct unshared {
 	struct unshared_slot {
 		uint64_t key;	/* unshared_key() of the page; 0: free slot */
 		uint32_t page;	/* index into `shared` and `unordered` */
@@ -48,11 +48,11 @@ struct alone {
  * Makes the pass and leaves the reader at its first event. Of a damaged trace nothing is
  * unshared; the analysis that reads it reports the damage.
  */
-struct alone *alone_new(struct reader *trace);
-void alone_free(struct alone *a);
+struct unshared *unshared_new(struct reader *trace);
+void unshared_free(struct unshared *a);
 
 /* The page with this key, added if need be; UNSHARED_NO_PAGE if UNSHARED_MAX_PAGES are in use. */
-uint32_t unshared_page(struct alone *a, uint64_t key);
+uint32_t unshared_page(struct unshared *a, uint64_t key);
 
 /* Key of the page that holds a granule (address / 8); never 0. */
 static inline uint64_t unshared_key(uint64_t granule)
@@ -61,13 +61,13 @@ static inline uint64_t unshared_key(uint64_t granule)
 }
 
 /* Index of the slot where the search for a key begins. */
-static inline size_t unshared_start(const struct alone *a, uint64_t key)
+static inline size_t unshared_start(const struct unshared *a, uint64_t key)
 {
 	return hash_spread(key) >> 40 & (a->slot_count - 1);
 }
 
 /* The slot of that key, or the free slot where it belongs. */
-static inline const struct unshared_slot *unshared_slot(const struct alone *a, uint64_t key)
+static inline const struct unshared_slot *unshared_slot(const struct unshared *a, uint64_t key)
 {
 	size_t i = unshared_start(a, key);
 
@@ -82,30 +82,30 @@ static inline bool granule_bit(const struct granule_bits *bits, uint64_t granule
 }
 
 /* Whether the granule (address / 8) has a page in which its bit of `bits` is 0. */
-static inline bool alone_granule(const struct alone *a, const struct granule_bits *bits,
-				 uint64_t granule)
+static inline bool unshared_is_clear(const struct unshared *a, const struct granule_bits *bits,
+				     uint64_t granule)
 {
 	const struct unshared_slot *s = unshared_slot(a, unshared_key(granule));
 
 	return s->key && !granule_bit(&bits[s->page], granule);
 }
 
-/* Whether alone_granule() holds for every granule that the access touches. */
-static inline bool unshared_all_clear(const struct alone *a, const struct granule_bits *bits,
+/* Whether unshared_is_clear() holds for every granule that the access touches. */
+static inline bool unshared_all_clear(const struct unshared *a, const struct granule_bits *bits,
 				      const struct event *ev)
 {
 	uint64_t first = ev->addr / 8, last = (ev->addr + ev->size - 1) / 8;
 
 	if (__builtin_expect(!ev->size || last < first, 0))
 		return false;
-	while (alone_granule(a, bits, first))
+	while (unshared_is_clear(a, bits, first))
 		if (first++ == last)
 			return true;
 	return false;
 }
 
 /* Whether the access touches only unshared memory. */
-static inline bool unshared_has(const struct alone *a, const struct event *ev)
+static inline bool unshared_has(const struct unshared *a, const struct event *ev)
 {
 	return unshared_all_clear(a, a->shared, ev);
 }

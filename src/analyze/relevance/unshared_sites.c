@@ -5,8 +5,8 @@
 #include "analyze/context/access.h"
 
 struct scan {
-	struct idle *sites;
-	const struct alone *unshared;
+	struct unshared_sites *sites;
+	const struct unshared *unshared;
 	uint64_t key;			/* of the page looked up last; 0: none */
 	const struct granule_bits *shared;	/* its shared granules; NULL: all are */
 };
@@ -43,8 +43,8 @@ static bool on_accesses(void *ctx, uint32_t thread, const struct trace_record *r
 	return true;
 }
 
-void idle_look(struct idle *sites, const struct alone *unshared,
-	       struct reader *trace)
+void unshared_sites_prescan(struct unshared_sites *sites, const struct unshared *unshared,
+			    struct reader *trace)
 {
 	struct scan scan = { .sites = sites, .unshared = unshared };
 	struct err unused;

@@ -11,7 +11,7 @@
 
 #include "analyze/relevance/unshared.h"
 
-struct idle {
+struct unshared_sites {
 	uint64_t shared[READER_SITES];	/* bits by reader_site(): sites that access shared memory */
 };
 
@@ -19,10 +19,10 @@ struct idle {
  * Fills `sites` in one pass over all accesses and leaves the reader at its first event. If nothing
  * is known about memory, or the trace is damaged, no site is unshared.
  */
-void idle_look(struct idle *sites, const struct alone *unshared,
-	       struct reader *trace);
+void unshared_sites_prescan(struct unshared_sites *sites, const struct unshared *unshared,
+			    struct reader *trace);
 
-static inline bool idle_has(const struct idle *sites, uint64_t pc)
+static inline bool unshared_sites_has(const struct unshared_sites *sites, uint64_t pc)
 {
 	return !reader_has_site(sites->shared, pc);
 }

@@ -70,7 +70,7 @@ const char *check_fix_verdict(const struct check_fix *cf)
  */
 static void add_missing(const struct checkfix_known *k, struct buf *out)
 {
-	refit_missing(k->refit, out);
+	remap_missing(k->remap, out);
 	if (!k->tries)
 		return;
 	buf_add_text(out, "; the same accesses in other places ");
@@ -90,15 +90,15 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 
 	if (k->verdict == CHECKFIX_UNTRIED)
 		return;
-	if (!k->refit) {
+	if (!k->remap) {
 		buf_add_text(out, k->schedule.goal_count ? "its goal is too long to follow" :
 							   "its cause is not known, so there is no order to try");
-	} else if (k->level == REFIT_MOVED) {
+	} else if (k->level == REMAP_MOVED) {
 		add_missing(k, out);
 	} else {
 		buf_addf(out, "the order came about in %llu of %llu tries%s%s", ull(k->came), ull(k->tries),
-			 k->level == REFIT_RENAMED ? ", by other threads" : "",
-			 k->refit->more ? "; not all places that may correspond to it were tried" : "");
+			 k->level == REMAP_RENAMED ? ", by other threads" : "",
+			 k->remap->more ? "; not all places that may correspond to it were tried" : "");
 	}
 	if (k->weak_tries)
 		buf_addf(out, "; %llu run%s by %s: %s", ull(k->weak_tries), plural(k->weak_tries),
@@ -182,7 +182,7 @@ static void add_known(const struct check_fix *cf, const struct checkfix_known *k
 	json_text(j, "pattern", k->schedule.pattern);
 	json_text(j, "variable", k->schedule.variable);
 	json_text(j, "verdict", checkfix_name(k->verdict));
-	json_text(j, "match", k->refit && k->refit->fit_count ? levels[k->level] : NULL);
+	json_text(j, "match", k->remap && k->remap->fit_count ? levels[k->level] : NULL);
 	json_number(j, "tries", k->tries);
 	json_number(j, "came_about", k->came);
 	json_number(j, "strategy_runs", k->weak_tries);

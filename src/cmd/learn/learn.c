@@ -29,9 +29,9 @@ static const char usage[] =
 	"       snarl learn [options] --dump [DATABASE]\n"
 	"\n"
 	"Learns rules from passing runs: which two accesses no other thread comes between, which\n"
-	"accesses follow which, and which functions are transactions. Makes runs until they teach\n"
-	"nothing new. snarl check reports violations of these rules, snarl guard delays accesses to\n"
-	"prevent them.\n"
+	"accesses follow which, and which functions are transactions. Makes runs until nothing\n"
+	"new is learnt. snarl check reports violations of these rules, snarl guard delays accesses\n"
+	"to prevent them.\n"
 	"\n"
 	"      --runs N         largest number of runs (default 200)\n"
 	"  -j, --jobs N         traces analysed at the same time (default: one per CPU, at most 8)\n"
@@ -45,7 +45,7 @@ static const char usage[] =
 	"                       some failures go unnoticed (default 0)\n"
 	"      --granularity N  bytes that count as one location: 1, 2, 4 … 64 (default 8)\n"
 	"\n"
-	"Runs that fail teach nothing. A run fails by a signal, an assertion, or\n"
+	"Nothing is learnt from runs that fail. A run fails by a signal, an assertion, or\n"
 	"      --expect-exit N|any   an exit status other than N (default 0; any: none fails)\n"
 	"      --expect-output FILE  stdout that differs from FILE\n"
 	"      --same-output    stdout that differs from that of the first passing run\n"
@@ -109,7 +109,7 @@ static void print_summary(const struct options *o, const struct training_tally *
 		(unsigned long long)t->passed, (unsigned long long)t->all.sites, plural(t->all.sites),
 		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
 		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
-		t->settled ? "; the last runs showed nothing new" : session_interrupted ? "; interrupted" :
+		t->saturated ? "; the last runs showed nothing new" : session_interrupted ? "; interrupted" :
 		o->form == FORM_RUN && o->stable ? "; not stable yet: run snarl learn again" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: some runs were too large to be analysed completely: pairs may be missing\n");
@@ -128,7 +128,7 @@ static void print_json(const struct training_tally *t, const struct compile_stat
 	json_number(&j, "version", 1);
 	json_number(&j, "runs", t->made);
 	json_number(&j, "passed", t->passed);
-	json_bool(&j, "settled", t->settled);
+	json_bool(&j, "settled", t->saturated);
 	json_open(&j, "new", '{');
 	json_number(&j, "places", t->all.sites);
 	json_number(&j, "broken", t->all.broken);
@@ -168,11 +168,11 @@ static void on_progress(void *ctx, const struct training_tally *t, bool probing)
 	struct session_print *p = ctx;
 	struct search_stats stats = { .runs = t->made, .failed = t->made - t->passed,
 				      .seconds = clock_seconds() - p->session.began };
-	uint64_t quiet = probing ? t->probes : t->quiet;
+	uint64_t runs = probing ? t->probes : t->runs_since_new;
 
 	snprintf(p->progress.note, sizeof(p->progress.note), "%llu place%s, nothing new for %llu %s%s; ",
-		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)quiet,
-		 probing ? "probe" : "run", plural(quiet));
+		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)runs,
+		 probing ? "probe" : "run", plural(runs));
 	progress_show(&p->progress, &stats);
 }
 

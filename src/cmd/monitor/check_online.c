@@ -20,17 +20,17 @@ static void add_access(struct monitored_run *m, const char *what, uint32_t site,
 }
 
 /* The value of a record, sign-extended from its size. */
-static long long signed_value(const struct watchlog_record *r)
+static long long signed_value(const struct monitor_log_record *r)
 {
-	unsigned spare = 64 - 8 * r->value_size;
+	unsigned unused_bits = 64 - 8 * r->value_size;
 
-	return (long long)(r->value << spare) >> spare;
+	return (long long)(r->value << unused_bits) >> unused_bits;
 }
 
 static void print_text(struct monitored_run *m, const struct check_online *o)
 {
 	for (size_t i = 0; i < m->count && i < o->limit; i++) {
-		const struct watchlog_record *r = &m->records[i];
+		const struct monitor_log_record *r = &m->records[i];
 		const char *name = monitored_kind_name(r->kind);
 		struct buf out = { 0 }, variable = { 0 };
 
@@ -59,7 +59,7 @@ static void print_json(struct monitored_run *m, const struct check_online *o)
 	monitored_end_json(m, o->program, &j);
 	json_open(&j, "violations", '[');
 	for (size_t i = 0; i < m->count && i < o->limit; i++) {
-		const struct watchlog_record *r = &m->records[i];
+		const struct monitor_log_record *r = &m->records[i];
 		struct buf variable = { 0 };
 
 		monitored_variable(m, r, &variable);

@@ -135,13 +135,14 @@ static int switch_guard(const struct guard_options *o)
 {
 	char *path = log_path(o->pid);
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	struct watchlog *log = MAP_FAILED;
+	struct monitor_log *log = MAP_FAILED;
 	struct stat st;
 	int code = CMD_OK;
 
 	if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= sizeof(*log))
 		log = mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (log == MAP_FAILED || log->magic != WATCHLOG_MAGIC || log->version != WATCHLOG_VERSION)
+	if (log == MAP_FAILED || log->magic != MONITOR_LOG_MAGIC ||
+	    log->version != MONITOR_LOG_VERSION)
 		code = cmd_fail(&cmd_guard, "process %llu does not run under snarl guard, or belongs to another user",
 				(unsigned long long)o->pid);
 	else

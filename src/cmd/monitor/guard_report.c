@@ -13,21 +13,21 @@
 #include "cmd/monitor/guard_report.h"
 
 /* Stands for site 0 in the text: the first (0) or second (1) site of a record. */
-static const char *missing_site(const struct watchlog_record *r, int which)
+static const char *missing_site(const struct monitor_log_record *r, int which)
 {
-	if (r->kind == WATCHLOG_TX)
+	if (r->kind == MONITOR_LOG_TX)
 		return which ? "a lock" : "a transaction";
 	return "no other access";
 }
 
-static void describe(struct monitored_run *m, const struct watchlog_record *r, struct buf *out)
+static void describe(struct monitored_run *m, const struct monitor_log_record *r, struct buf *out)
 {
 	monitored_describe_site(m, r->site[1], missing_site(r, 1), out);
-	buf_addf(out, r->kind == WATCHLOG_TX ? " within the transaction at " : " right after ");
+	buf_addf(out, r->kind == MONITOR_LOG_TX ? " within the transaction at " : " right after ");
 	monitored_describe_site(m, r->site[0], missing_site(r, 0), out);
 }
 
-static void add_line(struct monitored_run *m, const struct watchlog_record *r, struct buf *out)
+static void add_line(struct monitored_run *m, const struct monitor_log_record *r, struct buf *out)
 {
 	buf_addf(out, "%s ", monitored_kind_name(r->kind));
 	monitored_site_key(m, r->site[0], out);
@@ -72,7 +72,7 @@ static void print_json(struct monitored_run *m, const struct guard_options *o)
 	monitored_end_json(m, o->program, &j);
 	json_open(&j, "delays", '[');
 	for (size_t i = 0; i < m->count; i++) {
-		const struct watchlog_record *r = &m->records[i];
+		const struct monitor_log_record *r = &m->records[i];
 
 		json_open(&j, NULL, '{');
 		json_text(&j, "kind", monitored_kind_name(r->kind));

@@ -58,8 +58,8 @@ static int make_log(struct monitored_run *m, struct err *err)
 		m->log = NULL;
 		return err_set(err, "cannot map shared memory: %s", strerror(errno));
 	}
-	m->log->version = WATCHLOG_VERSION;
-	m->log->magic = WATCHLOG_MAGIC;
+	m->log->version = MONITOR_LOG_VERSION;
+	m->log->magic = MONITOR_LOG_MAGIC;
 	return 0;
 }
 
@@ -107,15 +107,15 @@ void monitored_close(struct monitored_run *m)
 	free(m->rules);
 }
 
-static bool same_place(const struct watchlog_record *a, const struct watchlog_record *b)
+static bool same_place(const struct monitor_log_record *a, const struct monitor_log_record *b)
 {
 	return a->kind == b->kind && memcmp(a->site, b->site, sizeof(a->site)) == 0;
 }
 
-static void add_record(struct monitored_run *m, const struct watchlog_record *r)
+static void add_record(struct monitored_run *m, const struct monitor_log_record *r)
 {
 	for (size_t i = 0; i < m->count; i++) {
-		struct watchlog_record *to = &m->records[i];
+		struct monitor_log_record *to = &m->records[i];
 
 		if (!same_place(to, r))
 			continue;
@@ -133,7 +133,7 @@ static void add_record(struct monitored_run *m, const struct watchlog_record *r)
 
 static int by_count(const void *a, const void *b)
 {
-	const struct watchlog_record *x = a, *y = b;
+	const struct monitor_log_record *x = a, *y = b;
 
 	if (x->count != y->count)
 		return x->count < y->count ? 1 : -1;
@@ -146,21 +146,21 @@ static int by_count(const void *a, const void *b)
  */
 static void collect_records(struct monitored_run *m)
 {
-	m->records = xcalloc(WATCHLOG_RECORDS, sizeof(*m->records));
-	for (size_t i = 0; i < WATCHLOG_RECORDS; i++) {
-		const struct watchlog_record *r = &m->log->record[i];
+	m->records = xcalloc(MONITOR_LOG_RECORDS, sizeof(*m->records));
+	for (size_t i = 0; i < MONITOR_LOG_RECORDS; i++) {
+		const struct monitor_log_record *r = &m->log->record[i];
 		bool known = true;
 
 		for (int k = 0; k < 3; k++)
 			known &= r->site[k] == 0 || (m->rules && r->site[k] < m->rules->sites);
-		if (r->kind > WATCHLOG_NONE && r->kind <= WATCHLOG_TX && r->count && known)
+		if (r->kind > MONITOR_LOG_NONE && r->kind <= MONITOR_LOG_TX && r->count && known)
 			add_record(m, r);
 	}
 	qsort(m->records, m->count, sizeof(*m->records), by_count);
-	for (size_t i = 0; i < WATCHLOG_MODULES; i++) {
-		struct watchlog_module *module = &m->log->module[i];
+	for (size_t i = 0; i < MONITOR_LOG_MODULES; i++) {
+		struct monitor_log_module *module = &m->log->module[i];
 
-		module->path[WATCHLOG_PATH - 1] = 0;
+		module->path[MONITOR_LOG_PATH - 1] = 0;
 		if (module->used)
 			places_add_module(&m->places, module->path, module->base);
 	}
@@ -184,7 +184,7 @@ static const struct rules_site *site_of(const struct monitored_run *m, uint32_t 
 /* The address of a site in the run; 0 if its module was not loaded. */
 static uint64_t pc_of(const struct monitored_run *m, uint32_t site)
 {
-	for (size_t i = 0; i < WATCHLOG_MODULES; i++)
+	for (size_t i = 0; i < MONITOR_LOG_MODULES; i++)
 		if (m->log->module[i].used && m->log->module[i].module == site_of(m, site)->module)
 			return m->log->module[i].base + site_of(m, site)->offset;
 	return 0;
@@ -227,21 +227,22 @@ void monitored_site_key(const struct monitored_run *m, uint32_t site, struct buf
 	buf_addf(out, "+0x%llx", (unsigned long long)site_of(m, site)->offset);
 }
 
-void monitored_variable(struct monitored_run *m, const struct watchlog_record *r, struct buf *out)
+void monitored_variable(struct monitored_run *m, const struct monitor_log_record *r,
+			struct buf *out)
 {
 	if (r->addr && places_knows(&m->places, r->addr))
 		places_object(&m->places, r->addr, out);
 }
 
-const char *monitored_kind_name(enum watchlog_kind kind)
+const char *monitored_kind_name(enum monitor_log_kind kind)
 {
 	switch (kind) {
-	case WATCHLOG_RWR: return avio_pattern_name(AVIO_RWR);
-	case WATCHLOG_WWR: return avio_pattern_name(AVIO_WWR);
-	case WATCHLOG_RWW: return avio_pattern_name(AVIO_RWW);
-	case WATCHLOG_WRW: return avio_pattern_name(AVIO_WRW);
-	case WATCHLOG_PSET: return "pset";
-	case WATCHLOG_TX: return "tx";
+	case MONITOR_LOG_RWR: return avio_pattern_name(AVIO_RWR);
+	case MONITOR_LOG_WWR: return avio_pattern_name(AVIO_WWR);
+	case MONITOR_LOG_RWW: return avio_pattern_name(AVIO_RWW);
+	case MONITOR_LOG_WRW: return avio_pattern_name(AVIO_WRW);
+	case MONITOR_LOG_PSET: return "pset";
+	case MONITOR_LOG_TX: return "tx";
 	default: return "none";
 	}
 }
@@ -258,7 +259,7 @@ void monitored_print_end(const struct monitored_run *m, const char *program)
 
 void monitored_print_losses(const struct monitored_run *m)
 {
-	const struct watchlog *log = m->log;
+	const struct monitor_log *log = m->log;
 
 	if (log->lost_threads)
 		fprintf(stderr, "snarl: %llu thread%s not watched: too many at once\n",

@@ -16,12 +16,12 @@
 /* Initialise with zeros. Call monitored_close() even if monitored_open() failed. */
 struct monitored_run {
 	struct rules_header *rules;	/* content of the rules file; NULL: no rules */
-	struct watchlog *log;		/* shared with the program */
+	struct monitor_log *log;		/* shared with the program */
 	int log_fd;
 	struct buf options;		/* value of SNARL_OPTIONS for the program */
 	struct run run;
 	struct places places;
-	struct watchlog_record *records;	/* of the log, merged by site, most frequent first */
+	struct monitor_log_record *records;	/* of the log, merged by site, most frequent first */
 	size_t count;			/* number of `records` */
 };
 
@@ -49,10 +49,11 @@ void monitored_site_json(struct monitored_run *m, const char *key, uint32_t site
 void monitored_site_key(const struct monitored_run *m, uint32_t site, struct buf *out);
 
 /* Appends the name of the variable of a record, or nothing if it is unknown. */
-void monitored_variable(struct monitored_run *m, const struct watchlog_record *r, struct buf *out);
+void monitored_variable(struct monitored_run *m, const struct monitor_log_record *r,
+			struct buf *out);
 
 /* Returns the name of a kind of record: "RWR" and the like, "pset", "tx", or "none". */
-const char *monitored_kind_name(enum watchlog_kind kind);
+const char *monitored_kind_name(enum monitor_log_kind kind);
 
 /* Print on stderr how the program ended if it failed, and what the log lacks. */
 void monitored_print_end(const struct monitored_run *m, const char *program);

@@ -120,7 +120,7 @@ void cause_find(struct bug *b, const struct lead *tried, struct schedule *first,
 
 /*
  * Looks for a cause in the trace of one more replay, without values: writes that changed nothing
- * are not told apart here. Without a hunt there are no leads, but the trace alone may show an
+ * are not distinguished here. Without a hunt there are no leads, but the trace alone may show an
  * order.
  */
 static struct lead *find_again(const struct bug *b, const struct suppressions *s,

@@ -38,10 +38,10 @@ static bool sites_match(const struct oracle_result *r, const struct suppressions
 	case ORACLE_UAF: case ORACLE_DOUBLE_FREE: type = SUPPRESS_RACE; break;
 	default: return false;
 	}
-	for (size_t i = 0; i < r->key_sites; i++)
+	for (size_t i = 0; i < r->key_site_count; i++)
 		if (!site_matches(s, type, places, r->sites[i].pc))
 			return false;
-	return r->key_sites > 0;
+	return r->key_site_count > 0;
 }
 
 static bool has_same_cause(const struct bug *b, const struct lead *lead, struct places *places)

@@ -63,7 +63,7 @@ const char *checkfix_words(enum checkfix_verdict verdict)
 
 void checkfix_known_free(struct checkfix_known *k)
 {
-	remap_free(k->refit);
+	remap_free(k->remap);
 	schedule_free(&k->schedule);
 	free(k->name);
 	free(k->path);
@@ -118,9 +118,9 @@ static bool concerns(const struct schedule *s, const char *object)
 bool checkfix_concerns(const struct checkfix_known *known, size_t count, const struct lead *lead)
 {
 	uint8_t events[CANDIDATE_EVENTS];
-	size_t told = lead_events(lead, events);
+	size_t event_count = lead_events(lead, events);
 
-	for (size_t i = 0; i < told; i++)
+	for (size_t i = 0; i < event_count; i++)
 		for (size_t k = 0; k < count; k++)
 			if (concerns(&known[k].schedule, lead->event[events[i]].object))
 				return true;
@@ -175,9 +175,9 @@ static void remap_all(struct checkfix *cf, const char *folder, struct checkfix_k
 	struct err err;
 
 	for (size_t i = 0; i < count; i++) {
-		known[i].refit = remap_new(&known[i].schedule);
-		if (known[i].refit)
-			remaps[used++] = known[i].refit;
+		known[i].remap = remap_new(&known[i].schedule);
+		if (known[i].remap)
+			remaps[used++] = known[i].remap;
 	}
 	for (unsigned i = 0; i < cf->config->profiles; i++) {
 		char *path = xasprintf("%s/%u", folder, i);
@@ -219,7 +219,7 @@ static int trace_new_build(struct checkfix *cf, struct checkfix_known *known, si
 
 static const struct lead *lead_of_run(const struct trial *t, uint64_t run)
 {
-	return t->known->refit->mappings[run % t->ways].lead;
+	return t->known->remap->mappings[run % t->ways].lead;
 }
 
 static void begin(const struct trial *t, const struct search_run *run)
@@ -240,7 +240,7 @@ static bool misses_order(const struct trial *t, uint64_t number, const struct se
 	struct goal_result goal;
 
 	goal_result((const char *)s->block + s->block->state, &goal);
-	return t->known->refit->mappings[number % t->ways].extrapolated && goal.met < goal.orders &&
+	return t->known->remap->mappings[number % t->ways].extrapolated && goal.met < goal.orders &&
 	       !oracle_is_stuck(run->result->failure);
 }
 
@@ -343,7 +343,7 @@ static void count_outcomes(const struct trial *t, struct tally *seen, struct tal
 {
 	for (uint64_t i = 0; i <= t->last; i++) {
 		struct tally *to =
-			t->known->refit->mappings[i % t->ways].extrapolated ? extrapolated : seen;
+			t->known->remap->mappings[i % t->ways].extrapolated ? extrapolated : seen;
 
 		to->tries += t->outcomes[i] != LEAD_UNTRIED;
 		to->came_about += t->outcomes[i] >= LEAD_HARMLESS;
@@ -369,10 +369,10 @@ static enum checkfix_verdict verdict_of(enum lead_outcome best, bool proved, boo
  */
 static void set_verdict(const struct trial *t)
 {
-	const struct remap_mapping *first = &t->known->refit->mappings[0];
+	const struct remap_mapping *first = &t->known->remap->mappings[0];
 	struct tally seen = { 0 }, extrapolated = { 0 }, *used = &seen;
 	struct checkfix_known *k = t->known;
-	bool moved = !first->extrapolated && first->level == REFIT_MOVED;
+	bool moved = !first->extrapolated && first->level == REMAP_MOVED;
 
 	count_outcomes(t, &seen, &extrapolated);
 	if (seen.best != LEAD_FAILED && (first->extrapolated || extrapolated.best == LEAD_FAILED ||
@@ -381,7 +381,7 @@ static void set_verdict(const struct trial *t)
 	k->level = used == &extrapolated ? REMAP_SAME : first->level;
 	k->tries = used->tries;
 	k->came = used->came_about;
-	k->verdict = verdict_of(used->best, t->proved, k->level == REFIT_MOVED);
+	k->verdict = verdict_of(used->best, t->proved, k->level == REMAP_MOVED);
 }
 
 /*
@@ -403,12 +403,12 @@ static int find_hidden(struct trial *t, struct search_config *config, struct err
 /* Tries an interleaving by the mappings of its goals. */
 static int try_goals(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
 {
-	struct trial t = { .cf = cf, .known = k, .ways = k->refit->fit_count };
+	struct trial t = { .cf = cf, .known = k, .ways = k->remap->fit_count };
 	struct search_config config;
 	int result;
 
 	if (!t.ways) {
-		k->level = REFIT_MOVED;
+		k->level = REMAP_MOVED;
 		k->verdict = CHECKFIX_GONE;
 		return 0;
 	}
@@ -448,7 +448,7 @@ static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t le
 		k->verdict = CHECKFIX_FAILS;
 	else if (t.found)
 		k->verdict = CHECKFIX_UNPROVED;
-	else if (!k->refit)
+	else if (!k->remap)
 		k->verdict = k->weak_tries ? CHECKFIX_UNSEEN : CHECKFIX_UNTRIED;
 	return result;
 }
@@ -460,9 +460,9 @@ static int try_strategy(struct checkfix *cf, struct checkfix_known *k, size_t le
 static int try_known(struct checkfix *cf, struct checkfix_known *k, size_t left, struct err *err)
 {
 	bool predicted = !k->schedule.strategy || strcmp(k->schedule.strategy, "goal") == 0;
-	int result = k->refit ? try_goals(cf, k, left, err) : 0;
+	int result = k->remap ? try_goals(cf, k, left, err) : 0;
 
-	if (result < 0 || is_over(cf) || checkfix_is_failure(k->verdict) || (k->refit && predicted))
+	if (result < 0 || is_over(cf) || checkfix_is_failure(k->verdict) || (k->remap && predicted))
 		return result;
 	return try_strategy(cf, k, left, err);
 }

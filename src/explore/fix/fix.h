@@ -35,7 +35,7 @@ struct checkfix_known {
 	struct oracle oracle;	/* decides what is a failure */
 	/* Set by checkfix_run(). */
 	enum checkfix_verdict verdict;
-	struct remap *refit;	/* mappings of its goals; NULL: it has none */
+	struct remap *remap;	/* mappings of its goals; NULL: it has none */
 	enum remap_level level;	/* of the mappings that decided the verdict */
 	/* Number of runs that tried the order, and number of these that had it. */
 	uint64_t tries, came;

@@ -134,10 +134,10 @@ static void set_counterpart(struct counterpart *s, const struct remap_observed *
 static double distance_of(const struct remap_event *e, const struct remap_observed *seen,
 			  int object)
 {
-	unsigned apart =
+	unsigned lines =
 		seen->line > e->old->line ? seen->line - e->old->line : e->old->line - seen->line;
 
-	return object + (apart < 1000 ? apart : 1000) / 1001.0;
+	return object + (lines < 1000 ? lines : 1000) / 1001.0;
 }
 
 /*
@@ -189,7 +189,7 @@ static bool same_action(const struct schedule_event *a, const struct schedule_ev
 	       a->line == b->line && remap_equal(a->op, b->op) && remap_equal(a->object, b->object);
 }
 
-void refit_missing(const struct remap *r, struct buf *out)
+void remap_missing(const struct remap *r, struct buf *out)
 {
 	bool any = false;
 

@@ -38,7 +38,7 @@
  *	for every trace:
  *		remap_observe(r, ...) for each of its events;
  *		remap_end_trace(r);
- *	use r->mappings, or refit_missing() if there are none
+ *	use r->mappings, or remap_missing() if there are none
  */
 #ifndef EXPLORE_FIX_REMAP_H
 #define EXPLORE_FIX_REMAP_H
@@ -76,8 +76,8 @@ struct remap_observed {
 /* How near the new events are to the old ones. */
 enum remap_level {
 	REMAP_SAME,		/* the same threads in the same functions */
-	REFIT_RENAMED,		/* other threads in the same functions */
-	REFIT_MOVED,		/* the same accesses in other functions */
+	REMAP_RENAMED,		/* other threads in the same functions */
+	REMAP_MOVED,		/* the same accesses in other functions */
 };
 
 /* A choice of one counterpart for each event of the goals. */
@@ -120,7 +120,7 @@ void remap_end_trace(struct remap *r);
 /*
  * Appends why no mapping has the functions of the old events: which event is not there any longer.
  */
-void refit_missing(const struct remap *r, struct buf *out);
+void remap_missing(const struct remap *r, struct buf *out);
 
 /* Reads a trace for `count` remaps: calls remap_observe() and remap_end_trace() of each. */
 int remap_read(struct remap *const *r, size_t count, const char *path, struct places *places,

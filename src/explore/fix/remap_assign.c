@@ -199,9 +199,9 @@ static void add_mappings(const struct assignment *c)
 		bool renamed = thread && !remap_equal(thread, s->thread);
 
 		if (s->moved)
-			fit.level = REFIT_MOVED;
+			fit.level = REMAP_MOVED;
 		else if (renamed && fit.level == REMAP_SAME)
-			fit.level = REFIT_RENAMED;
+			fit.level = REMAP_RENAMED;
 		fit.extrapolated |= s->extrapolated;
 		fit.other_parts |= (uint32_t)s->other_part << i;
 		fit.distance += s->distance + (s->moved ? 100 : 0) + (renamed ? 10 : 0);
@@ -328,7 +328,7 @@ static void keep_nearest(struct remap *r)
 		qsort(r->mappings, r->fit_count, sizeof(*r->mappings), by_distance);
 	for (size_t i = 0; i < r->fit_count; i++) {
 		struct remap_mapping fit = r->mappings[i];
-		bool wanted = fit.extrapolated ? fit.level != REFIT_MOVED :
+		bool wanted = fit.extrapolated ? fit.level != REMAP_MOVED :
 						 fit.level == r->mappings[0].level;
 
 		if (wanted && (fit.extrapolated ? extrapolated++ < EXTRAPOLATED_MAX :

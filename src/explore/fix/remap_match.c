@@ -62,14 +62,14 @@ static int same_block(const char *a, size_t a_size, const char *b, size_t b_size
 
 int remap_same_object(const char *a, const char *b)
 {
-	static const char *const moments[] = { "freed ", "ended " };
+	static const char *const endings[] = { "freed ", "ended " };
 	static const char *const kinds[] = { "heap@", "mmap@" };
 	size_t a_size, b_size;
 	int result = -1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(moments); i++) {
-		a += strncmp(a, moments[i], 6) == 0 ? 6 : 0;
-		b += strncmp(b, moments[i], 6) == 0 ? 6 : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		a += strncmp(a, endings[i], 6) == 0 ? 6 : 0;
+		b += strncmp(b, endings[i], 6) == 0 ? 6 : 0;
 	}
 	if (strcmp(a, b) == 0)
 		return 0;

@@ -84,7 +84,7 @@ static int record_best(struct hunt *h, struct err *err)
 	hunt_sort(h);
 	if (h->leads.count == known)
 		return 0;
-	h->feedback.quiet = h->feedback.longest = 0;
+	h->feedback.runs_since_new = h->feedback.longest = 0;
 	return hunt_prove(h, HUNT_TRIES_FIRST, err);
 }
 

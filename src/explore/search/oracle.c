@@ -177,7 +177,7 @@ static void judge_deadlock(const struct ctl_report *report, struct oracle_result
 		add_site(r, report->at[i].number, report->at[i].site, report->at[i].object,
 			 blocked_op(report->at[i].op));
 	}
-	r->key_sites = r->site_count;
+	r->key_site_count = r->site_count;
 	for (uint32_t i = 0; i < count; i++)
 		if (!in_cycle[i] && report->at[i].state != CTL_REPORT_ENDED)
 			add_site(r, report->at[i].number, report->at[i].site, report->at[i].object,
@@ -302,9 +302,9 @@ static void compute_signature(struct oracle_result *r, const struct ctl_report *
 		for (const char *p = r->text; *p; p++)
 			hash = hash_bytes(hash, p, 1);
 	/* A sum, since the order in which a deadlock's threads are listed does not matter. */
-	if (!r->key_sites)
-		r->key_sites = r->site_count;
-	for (size_t i = 0; i < r->key_sites; i++)
+	if (!r->key_site_count)
+		r->key_site_count = r->site_count;
+	for (size_t i = 0; i < r->key_site_count; i++)
 		if (r->sites[i].pc)
 			sum += hash_bytes(HASH_START, &r->sites[i].pc, sizeof(r->sites[i].pc));
 	/* All calls of abort() crash at one pc; the callers distinguish them. */

@@ -78,7 +78,7 @@ struct oracle_result {
 	uint32_t thread;	/* number of the thread that ran last */
 	struct oracle_site sites[ORACLE_SITES];	/* the sites that identify the failure come first */
 	size_t site_count;
-	size_t key_sites;		/* number of leading sites that identify the failure */
+	size_t key_site_count;	/* number of leading sites that identify the failure */
 	uint64_t turn;		/* diverged: index of the turn */
 	uint64_t event;		/* diverged: number of the event, from 1; 0: not known */
 	uint64_t signature;	/* hash of the kind of failure and the pcs of its key sites */

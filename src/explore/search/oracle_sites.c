@@ -77,7 +77,7 @@ void oracle_refine(struct oracle_result *r, const struct ctl_report *report, str
 	if ((r->failure != ORACLE_SIGNAL && r->failure != ORACLE_ASSERT) || !r->site_count)
 		return;
 	if (r->failure == ORACLE_ASSERT && strstr(r->text, ": Assertion `")) {
-		r->site_count = r->key_sites = 0;	/* the message names file and line */
+		r->site_count = r->key_site_count = 0;	/* the message names file and line */
 		return;
 	}
 	call = is_foreign(places, r->sites[0].pc) ? find_call(report, places) : 0;
@@ -101,7 +101,7 @@ uint64_t oracle_identity(const struct oracle_result *r, struct places *places)
 	uint64_t hash = HASH_START, sum = 0;
 	bool has_site = false;
 
-	for (size_t i = 0; i < r->key_sites; i++)
+	for (size_t i = 0; i < r->key_site_count; i++)
 		if (r->sites[i].pc) {
 			sum += hash_site(&r->sites[i], places);
 			has_site = true;

@@ -89,7 +89,9 @@ static void add_seen(void *ctx, uint64_t key, uint64_t value)
 	map_put(&f->seen, key, NULL);
 }
 
-/* Updates `quiet` and `longest`, in the order of run numbers up to the first missing run. */
+/*
+ * Updates `runs_since_new` and `longest`, in the order of run numbers up to the first missing run.
+ */
 static void count_without_new(struct feedback *f)
 {
 	for (uint64_t i = 0; i < f->slice && f->hash[i]; i++) {
@@ -97,8 +99,8 @@ static void count_without_new(struct feedback *f)
 
 		if (!added)
 			map_put(&f->interleavings, f->hash[i], &added);
-		f->quiet = added ? 0 : f->quiet + 1;
-		f->longest = f->quiet > f->longest ? f->quiet : f->longest;
+		f->runs_since_new = added ? 0 : f->runs_since_new + 1;
+		f->longest = f->runs_since_new > f->longest ? f->runs_since_new : f->longest;
 	}
 }
 

@@ -32,8 +32,8 @@ struct feedback {
 	uint64_t new_in[FEEDBACK_SLICE_MOST];	/* new switches in each run */
 	uint64_t hash[FEEDBACK_SLICE_MOST];	/* of each run's interleaving; 0: not ended */
 	struct map interleavings;	/* hashes of the interleavings of all earlier slices */
-	uint64_t quiet;			/* number of runs since the last new interleaving */
-	uint64_t longest;		/* largest value of `quiet` so far */
+	uint64_t runs_since_new;	/* number of runs since the last new interleaving */
+	uint64_t longest;		/* largest value of `runs_since_new` so far */
 };
 
 void feedback_free(struct feedback *f);

@@ -22,8 +22,8 @@
 /*
  * While there are invariants that other threads could break, one run in PROBE_EVERY is a probe; in
  * the end all are. Probes use strategies that leave out few interleavings. What a probe breaks and
- * passes is no invariant. Probes teach nothing else, since a guard must not take rare interleavings
- * for normal ones.
+ * passes is no invariant. Nothing else is learnt from probes, since a guard must not take rare
+ * interleavings for normal ones.
  */
 #define PROBE_EVERY 4u
 #define PROBE_STABLE 2u	/* times --stable: probes in a row that must break nothing, to end */
@@ -71,7 +71,7 @@ struct runs {
 void training_add(struct training_tally *t, const struct store_news *n)
 {
 	t->passed++;
-	t->quiet = store_news_sum(n) ? 0 : t->quiet + 1;
+	t->runs_since_new = store_news_sum(n) ? 0 : t->runs_since_new + 1;
 	t->all.sites += n->sites;
 	t->all.broken += n->broken;
 	t->all.pairs += n->pairs;
@@ -81,13 +81,16 @@ void training_add(struct training_tally *t, const struct store_news *n)
 	t->all.others += n->others;
 }
 
-/* Adds a passing probe. It does not change `quiet`: other runs may still teach something new. */
+/*
+ * Adds a passing probe. It does not change `runs_since_new`: other runs may still bring something
+ * new.
+ */
 static void add_probe(struct training_tally *t, const struct store_news *n)
 {
-	uint64_t quiet = t->quiet;
+	uint64_t runs_since_new = t->runs_since_new;
 
 	training_add(t, n);
-	t->quiet = quiet;
+	t->runs_since_new = runs_since_new;
 	t->probes = n->broken ? 0 : t->probes + 1;
 	t->failing = n->broken ? 0 : t->failing;
 }
@@ -100,7 +103,7 @@ static enum way choose(const struct runs *r)
 		return WAY_SCHEDULE;
 	if (r->c->parallel || !r->can_control)
 		return WAY_PARALLEL;
-	if (t->probing && r->c->stable && t->quiet >= r->c->stable)
+	if (t->probing && r->c->stable && t->runs_since_new >= r->c->stable)
 		return WAY_PROBE;
 	if (r->made % FEW_SWITCHES_EVERY == 1)
 		return WAY_FEW_SWITCHES;
@@ -208,12 +211,12 @@ static int judge(struct runs *r, struct err *err)
 	 */
 	t->probing |= unbroken > 0;
 	probe = t->probing && r->can_control && !r->c->schedules && !r->c->parallel;
-	t->settled = stable && t->quiet >= stable &&
+	t->saturated = stable && t->runs_since_new >= stable &&
 		     (!probe || probes >= (unbroken ? PROBE_STABLE : 1) * stable);
 	return unbroken < 0 ? -1 : 0;
 }
 
-/* Waits for the oldest job and removes it. `learn`: adds what its run taught. */
+/* Waits for the oldest job and removes it. `learn`: adds what was learnt from its run. */
 static int end_job(struct runs *r, bool learn, struct err *err)
 {
 	struct job *j = &r->jobs[r->first];
@@ -229,7 +232,8 @@ static int end_job(struct runs *r, bool learn, struct err *err)
 		if (code == 0)
 			code = judge(r, err);
 		r->c->progress(r->c->ctx, r->t,
-			       j->way == WAY_PROBE && r->c->stable && r->t->quiet >= r->c->stable);
+			       j->way == WAY_PROBE && r->c->stable &&
+			       r->t->runs_since_new >= r->c->stable);
 	}
 	learner_reading_free(&j->read);
 	unlink(j->path);
@@ -258,7 +262,7 @@ static bool is_over(const struct runs *r)
 {
 	double seconds = r->search.budget.seconds;
 
-	return interrupted(r) || r->t->settled ||
+	return interrupted(r) || r->t->saturated ||
 	       (seconds > 0 && clock_seconds() - r->c->began >= seconds);
 }
 
@@ -308,7 +312,7 @@ static int make_runs(struct runs *r, struct err *err)
 	}
 	/* Runs that were made are still learnt from, unless training has ended. */
 	while (r->pending) {
-		bool learn = code >= 0 && !r->t->settled;
+		bool learn = code >= 0 && !r->t->saturated;
 		int ended = end_job(r, learn, err);
 
 		code = code < 0 ? code : ended;

@@ -11,12 +11,13 @@
 
 struct training_tally {
 	uint64_t made, passed;	/* number of runs read; number of these that passed */
-	uint64_t quiet;		/* number of runs in a row, probes aside, that taught nothing new */
+	/* Number of runs in a row, probes aside, from which nothing new was learnt. */
+	uint64_t runs_since_new;
 	uint64_t probes;	/* number of passing probes in a row that broke no invariant */
 	uint64_t failing;	/* number of probes that failed in the meantime */
 	bool probing;		/* some invariant was found that other runs could break */
-	bool settled;		/* training ended because runs taught nothing new */
-	struct store_news all;	/* what all passing runs taught, added up */
+	bool saturated;		/* training ended because nothing new was learnt */
+	struct store_news all;	/* what was learnt from all passing runs, added up */
 };
 
 struct training_config {
@@ -36,11 +37,11 @@ struct training_config {
 	void *ctx;
 };
 
-/* Makes runs until they teach nothing new, or the budget is spent. -1 if that is impossible. */
+/* Makes runs until nothing new is learnt, or the budget is spent. -1 if that is impossible. */
 int training_make(const struct training_config *config, struct learner *l, struct training_tally *t,
 		  struct err *err);
 
-/* Adds what a passing run has taught to *t. */
+/* Adds to *t what was learnt from a passing run. */
 void training_add(struct training_tally *t, const struct store_news *n);
 
 #endif

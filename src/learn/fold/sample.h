@@ -1,6 +1,7 @@
 /*
- * Sampling of the memory of a large run. Rules are about sites, and a loop over a large array
- * teaches the same with each element. To analyse all of them would take too much time and memory.
+ * Sampling of the memory of a large run. Rules are about sites, and in a loop over a large
+ * array each element gives the same rules. To analyse all of them would take too much time and
+ * memory.
  *
  * Memory is divided into lines of 64 bytes. The site that touches a line first decides whether the
  * line is taken: the first SAMPLE_SITE_LINES of a site are, later ones with falling probability. A

@@ -322,7 +322,7 @@ SNARLRT_HIDDEN void ctl_exit_begins(void);
 /*
  * Recording (recorder.c). Only if ctl.tracing; `t` is the running thread.
  *
- * ctl_trace_frames() records the calls that are not recorded yet. ctl_trace_crash() is told the
+ * ctl_trace_frames() records the calls that are not recorded yet. ctl_trace_crash() gets the
  * address whose access kills the thread, or 0.
  */
 SNARLRT_HIDDEN void ctl_trace_attach(struct ctl_thread *t);

@@ -61,8 +61,8 @@ static void control_cut(uint64_t depth)
 	if (to >= tls->frame)
 		return;
 	tls->frame = to;
-	if (tls->told > to)
-		tls->told = to;
+	if (tls->emitted > to)
+		tls->emitted = to;
 }
 
 static void control_forked(void)

@@ -99,7 +99,7 @@ static void thread_attach(struct ctl_thread *t)
 	tls->own_uncut = SHADOW_SHARED - 1;	/* owns no memory */
 	if (!tls->cur)
 		tls->cur = t->processed = page_end();
-	tls->frame = tls->told = t->frames;
+	tls->frame = tls->emitted = t->frames;
 	tls->frame_end = t->frames + (THREAD_BYTES - sizeof(*t)) / sizeof(*t->frames);
 	tls->hidden = 0;
 	tls->control = t;

@@ -278,7 +278,7 @@ static size_t find_runnable(uint32_t *runnable)
 			if (!advance_to_next_deadline(false) && !ctl_external_any_waiter() &&
 			    all_spin(runnable, count, HANG_ROUNDS))
 				ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
-					 "threads run, but only in circles");
+					 "threads run, but make no progress");
 			count = collect_runnable(runnable);
 		}
 		return count;
@@ -306,7 +306,7 @@ static struct ctl_thread *choose_next(struct ctl_thread *t, bool yields, uint64_
 		.step = ctl.steps,
 		.running = t->number,
 		.yields = yields,
-		.idle = yields && t->spin_progress == ctl.progress ? t->spin_rounds : 0,
+		.spin_rounds = yields && t->spin_progress == ctl.progress ? t->spin_rounds : 0,
 		.runnable = ctl.runnable,
 		.threads = ctl.count,
 		.pending = ctl.pending,

@@ -39,7 +39,7 @@ void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline
 	fast_point = *point;
 	fast_point.runs = true;
 	fast_point.yields = false;
-	fast_point.idle = 0;
+	fast_point.spin_rounds = 0;
 	ctl.fast_until = until;
 	/* A signal may have come before fast_until was set: its ctl_fast_path_end() is lost. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

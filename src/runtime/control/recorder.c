@@ -149,7 +149,7 @@ void ctl_trace_page(struct ctl_thread *t, const struct trace_record *records, ui
 void ctl_trace_frames(struct ctl_thread *t)
 {
 	emit_pending_write();
-	snarlrt_tell_frames(ring_enter(t));
+	snarlrt_emit_calls(ring_enter(t));
 	ring_leave(t);
 }
 
@@ -160,7 +160,7 @@ void ctl_trace_event(struct ctl_thread *t, const struct trace_record *r, uint64_
 
 	emit_pending_write();
 	self = ring_enter(t);
-	snarlrt_tell_frames(self);
+	snarlrt_emit_calls(self);
 	pair[1].addr = next_time(self, 0);
 	snarlrt_append(self, pair, 2);
 	ring_leave(t);
@@ -179,7 +179,7 @@ void ctl_trace_exit(struct ctl_thread *t, uint64_t pc)
 	emit_pending_write();
 	self = ring_enter(t);
 	tls->frame--;
-	tls->told = tls->frame;
+	tls->emitted = tls->frame;
 	snarlrt_append(self, &r, 1);
 	ring_leave(t);
 }

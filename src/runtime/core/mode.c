@@ -12,7 +12,7 @@ uint8_t __snarl_loops;
 const struct process_calls *snarlrt_process;
 
 /* The thread has no call stack yet: all ones send __tsan_func_exit to its slow path. */
-__thread struct snarlrt_tls __snarl_tls = { .told = (struct snarlrt_frame *)-1 };
+__thread struct snarlrt_tls __snarl_tls = { .emitted = (struct snarlrt_frame *)-1 };
 
 static void off_access(uint64_t addr, uint64_t site)
 {

@@ -113,7 +113,7 @@ static inline bool mode_controls(void)
 /* Mode check or guard, or mode off with the option noise. */
 static inline bool mode_monitors(void)
 {
-	return snarlrt.mode == SNARLRT_WATCH;
+	return snarlrt.mode == SNARLRT_MONITOR;
 }
 
 /* No call becomes an event, so frequent interposers call the real function at once. */

@@ -75,7 +75,7 @@ struct snarlrt_thread {
 	struct live_slot *live;
 	struct trace_record *ring, *ring_end;
 	uint64_t last_time;		/* the thread's clock; only grows */
-	uint32_t unlooked;		/* times given out since the time stamp counter was read */
+	uint32_t since_tsc;		/* times given out since the time stamp counter was read */
 	uint32_t parent, ordinal;	/* thread name: ordinal-th child of thread `parent` */
 	uint32_t children;		/* number of threads that it created */
 	uint32_t too_deep;		/* calls under way beyond the end of `frames` */
@@ -94,14 +94,14 @@ struct snarlrt_thread {
 	uint32_t held;			/* estimated number of mutexes held (snarlrt_flush_early) */
 	uint32_t tid;			/* the kernel's thread id */
 	/* Loop excess: events that loop groups in the ring stand for, less their records; wraps. */
-	uint32_t in_loops;
+	uint32_t loop_excess;
 	/* Undecided events of these groups, less the records that tls.undecided counts. */
 	uint32_t undecided_more;
-	uint8_t *quiet;			/* the array that tls.quiet points to (abi/layout.h) */
+	uint8_t *empty_calls;		/* tls.empty_calls points to it (abi/layout.h) */
 };
 
 /* Modes that code distinguishes by a number; core/mode.h describes modes. */
-enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_WATCH };
+enum snarlrt_mode { SNARLRT_OFF, SNARLRT_RECORD, SNARLRT_CONTROL, SNARLRT_MONITOR };
 
 /* The global state that all rooms share; each room's own variables are static. */
 struct snarlrt {

@@ -87,7 +87,7 @@ uintptr_t snarlrt_thunk_finish(uintptr_t rip, uint64_t rax, uint64_t rcx)
 	for (const int32_t *e = snarlrt_finishes; e < snarlrt_finishes_end; e += 2)
 		if (rip >= code_at(e) && rip < code_at(e + 1)) {
 			tls->cur = (struct trace_record *)rax;
-			tls->frame = tls->told = (struct snarlrt_frame *)rcx;
+			tls->frame = tls->emitted = (struct snarlrt_frame *)rcx;
 			return code_at(e + 1);
 		}
 	return rip;

@@ -65,9 +65,10 @@ snarlrt_finishes:
 .endm
 
 /*
- * The final stores of a function entry or exit: %rax to tls.cur, %rcx to tls.frame and tls.told. A
- * thread interrupted between them cannot restart, because the first store commits the record. The
- * trampoline does all three stores for it (snarlrt_thunk_finish and the table snarlrt_finishes).
+ * The final stores of a function entry or exit: %rax to tls.cur, %rcx to tls.frame and
+ * tls.emitted. A thread interrupted between them cannot restart, because the first store commits
+ * the record. The trampoline does all three stores for it (snarlrt_thunk_finish and the table
+ * snarlrt_finishes).
  */
 .macro finish
 .Lfrom\@:
@@ -352,7 +353,7 @@ entry \name
  * Eager (label 4): the entry is recorded at once, and the exit removes the record if it is still
  * the ring's last. Lazy (label 2): the entry is only pushed on the call stack, where it is pending,
  * and tls.cur is moved to tls.saved. So the next append goes to C, which records pending entries
- * first. Entries are lazy if their place on the call stack is not below tls.tell_end, at the end of
+ * first. Entries are lazy if their slot on the call stack is not below tls.eager_end, at the end of
  * a page, in controlled runs, while hidden, and if calls of the function were often empty.
  */
 	.p2align 6
@@ -408,8 +409,8 @@ entry __tsan_func_entry
 /*
  * Function exit. If the function's entry is pending, it is popped, and if it was the last pending
  * one, tls.cur is restored. If the entry is the ring's last record, the call was empty: the record
- * is removed and the call counted in tls.quiet. Otherwise the exit is recorded. C handles the end
- * of a page, calls too deep for the call stack, and functions entered before recording began.
+ * is removed and the call counted in tls.empty_calls. Otherwise the exit is recorded. C handles the
+ * end of a page, calls too deep for the call stack, and functions entered before recording began.
  */
 	.p2align 6
 entry __tsan_func_exit

@@ -15,7 +15,8 @@
 	__asm__ volatile(".ascii \"->" #name " %0\"" : : "i"(offsetof(struct type, member)))
 
 /* The assembly relies on these: each message says which instruction. */
-_Static_assert(SNARLRT_QUIET == 1u << 16 && SHADOW_PLACES == 1u << 16, "movzwl makes an index");
+_Static_assert(SNARLRT_EMPTY_CALLS == 1u << 16 && SHARING_SITE_BITS == 1u << 16,
+	       "movzwl makes an index");
 _Static_assert(offsetof(struct snarlrt_tls, hidden) == offsetof(struct snarlrt_tls, busy) + 4,
 	       "cmpq tests both");
 _Static_assert(sizeof(snarlrt.mode) == 4 && sizeof(snarlrt.profiling) == 1, "cmpl and cmpb");
@@ -66,7 +67,7 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_OWN_UNCUT, snarlrt_tls, own_uncut);
 	MEMBER(TLS_OWN2, snarlrt_tls, own2);
 	MEMBER(TLS_FRAME, snarlrt_tls, frame);
-	MEMBER(TLS_EMITTED, snarlrt_tls, told);
+	MEMBER(TLS_EMITTED, snarlrt_tls, emitted);
 	MEMBER(TLS_FRAME_END, snarlrt_tls, frame_end);
 	MEMBER(TLS_SELF, snarlrt_tls, self);
 	MEMBER(TLS_BUSY, snarlrt_tls, busy);
@@ -75,17 +76,17 @@ __attribute__((used)) static void threads(void)
 	MEMBER(TLS_SAVED, snarlrt_tls, saved);
 	MEMBER(TLS_OWN4, snarlrt_tls, own4);
 	MEMBER(TLS_FRAME_FIRST, snarlrt_tls, frame_first);
-	MEMBER(TLS_EAGER_END, snarlrt_tls, tell_end);
-	MEMBER(TLS_EMPTY_CALLS, snarlrt_tls, quiet);
+	MEMBER(TLS_EAGER_END, snarlrt_tls, eager_end);
+	MEMBER(TLS_EMPTY_CALLS, snarlrt_tls, empty_calls);
 	NUMBER(CALL_SIZE, sizeof(struct snarlrt_frame));
 	MEMBER(CALL_PC, snarlrt_frame, pc);
 	MEMBER(THREAD_LIVE, snarlrt_thread, live);
 	MEMBER(THREAD_LAST_TIME, snarlrt_thread, last_time);
-	MEMBER(THREAD_SINCE_TSC, snarlrt_thread, unlooked);
+	MEMBER(THREAD_SINCE_TSC, snarlrt_thread, since_tsc);
 	NUMBER(CLOCK_STEP, CLOCK_STEP);
 	MEMBER(THREAD_DEFERRED_COUNT, snarlrt_thread, deferred_count);
 	MEMBER(THREAD_CLAIMS, snarlrt_thread, claims);
-	MEMBER(THREAD_LOOP_EXCESS, snarlrt_thread, in_loops);
+	MEMBER(THREAD_LOOP_EXCESS, snarlrt_thread, loop_excess);
 	MEMBER(LIVE_CUT_LOCATIONS, live_slot, cut_locations);
 	MEMBER(RUNTIME_MODE, snarlrt, mode);
 	MEMBER(RUNTIME_PROFILING, snarlrt, profiling);
@@ -110,12 +111,12 @@ __attribute__((used)) static void loops(void)
 	MEMBER(ACCESS_STRIDE_TERM, loop_access, stride_term);
 	NUMBER(ACCESS_SIZE, sizeof(struct loop_access));
 	NUMBER(ACCESS_SHIFT, __builtin_ctzll(sizeof(struct loop_access)));
-	MEMBER(TERM_PLACE, loop_term, place);
+	MEMBER(TERM_VALUE, loop_term, value);
 	MEMBER(TERM_FACTOR, loop_term, factor);
 	NUMBER(FIRST_SLOT, LOOP_FIRST_SLOT);
 	NUMBER(RED_ZONE, LOOP_RED_ZONE);
 	NUMBER(NEAR, LOOP_NEAR);
-	NUMBER(MAX_ITERATIONS, TRACE_LOOP_TURNS);
+	NUMBER(MAX_ITERATIONS, TRACE_LOOP_ITERATIONS);
 	NUMBER(MAX_ACCESSES, TRACE_LOOP_ACCESSES);
 	NUMBER(LONG_LOOP, LOOP_LONG);
 	NUMBER(LOOP_DELIVER, LOOP_DELIVER);
@@ -125,7 +126,7 @@ __attribute__((used)) static void nests(void)
 {
 	MEMBER(NEST_FROM, snarlrt_nest, from);
 	MEMBER(NEST_FOUND, snarlrt_nest, found);
-	MEMBER(NEST_ITERATIONS, snarlrt_nest, turns);
+	MEMBER(NEST_ITERATIONS, snarlrt_nest, iterations);
 	MEMBER(NEST_LOOK, snarlrt_nest, look);
 	MEMBER(NEST_NEXT, snarlrt_nest, next);
 	MEMBER(NEST_END, snarlrt_nest, end);

@@ -8,7 +8,7 @@
 #include "runtime/record/shadow.h"
 
 /* The largest stride, up or down, with which no address of a group can overflow. */
-#define MAX_STRIDE (SHADOW_USER_END / TRACE_LOOP_TURNS)
+#define MAX_STRIDE (SHADOW_USER_END / TRACE_LOOP_ITERATIONS)
 #define FRAMES 8u	/* most pending function entries that the fast path records */
 #define AT_ONCE 64u	/* iterations scanned per call; if one differs, each is checked by itself */
 
@@ -241,7 +241,7 @@ static inline enum loop_result append(const struct trace_record *group, unsigned
 	struct snarlrt_tls *tls = &__snarl_tls;
 	struct snarlrt_thread *self = tls->self;
 	struct trace_record *cur = tls->cur ? tls->cur : tls->saved, *end, *at;
-	unsigned frames = (unsigned)(tls->frame - tls->told);
+	unsigned frames = (unsigned)(tls->frame - tls->emitted);
 	bool stamp;
 
 	end = cur + frames + count;
@@ -253,11 +253,11 @@ static inline enum loop_result append(const struct trace_record *group, unsigned
 		at = put(at, clock_now(self), TRACE_SITE(TRACE_STAMP, 0, 0));
 	while (count-- > 0)
 		at = put(at, group[count].addr, group[count].site);
-	for (struct snarlrt_frame *f = tls->frame; f-- > tls->told;) {
-		self->quiet[f->pc % SNARLRT_QUIET] = 0;
+	for (struct snarlrt_frame *f = tls->frame; f-- > tls->emitted;) {
+		self->empty_calls[f->pc % SNARLRT_EMPTY_CALLS] = 0;
 		at = put(at, f->caller & TRACE_ADDR_MASK, TRACE_SITE(TRACE_FUNC_ENTRY, 0, f->pc));
 	}
-	tls->told = tls->frame;
+	tls->emitted = tls->frame;
 	tls->cur = end;
 	return LOOP_DONE;
 }
@@ -306,7 +306,7 @@ enum loop_result snarlrt_loop_fast(const struct loop *l, const uint64_t *values)
 
 	if (iterations == 0)
 		return LOOP_DONE;
-	if (!can_append(&__snarl_tls) || iterations > TRACE_LOOP_TURNS)
+	if (!can_append(&__snarl_tls) || iterations > TRACE_LOOP_ITERATIONS)
 		return LOOP_SLOW;
 	count = loop_make_group(group, l, values, 0, &covered, &undecided);
 	if (count == LOOP_MIXED || covered != iterations)

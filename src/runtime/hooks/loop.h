@@ -31,7 +31,7 @@
  *
  *	accesses 1, counter 3 (%rbx), counter_slot 0, silent 0, step 4
  *	access[0]: site 0x0204000000469eb2, op 0x204 (WRITE, 2^2 bytes), base 0, stride 4,
- *		   term[0] = place 16 (slot 0) * 1
+ *		   term[0] = value 16 (slot 0) * 1
  *
  * After the loop %rbx is 0x7c4110, so there were (0x7c4110 - 0x7c3f80) / 4 = 100 iterations, and
  * the accesses lie from 0x7c3f80 to 0x7c410f. What the ring gets depends on the shadow of that
@@ -58,18 +58,19 @@
 #define LOOP_LONG 256u		/* events from which on a group is followed by a time stamp */
 
 /*
- * The value of a place (abi/layout.h). `values` is the stack pointer at the entry of __snarl_loop:
+ * The value of a register or slot (abi/layout.h). `values` is the stack pointer at the entry of
+ * __snarl_loop:
  * slots lie below it, and the saved registers below the slots.
  */
-static inline uint64_t loop_value(const uint64_t *values, unsigned place)
+static inline uint64_t loop_value(const uint64_t *values, unsigned number)
 {
-	return values[~(int64_t)(place ^ LOOP_FIRST_SLOT)];
+	return values[~(int64_t)(number ^ LOOP_FIRST_SLOT)];
 }
 
 /* No branch for a missing term: it is 0 times some register. */
 static inline uint64_t loop_term(const uint64_t *values, struct loop_term term)
 {
-	return (uint64_t)term.factor * loop_value(values, term.place);
+	return (uint64_t)term.factor * loop_value(values, term.value);
 }
 
 /* The address in the first iteration. */
@@ -87,7 +88,7 @@ static inline uint64_t loop_stride(const struct loop_access *a, const uint64_t *
 /* N if the access N before this one has the same addresses; 0 if none has. */
 static inline unsigned loop_equal_before(const struct loop_access *a)
 {
-	return a->stride_term.factor ? 0 : a->stride_term.place;
+	return a->stride_term.factor ? 0 : a->stride_term.value;
 }
 
 /* The number of iterations; 0 if the counter did not change by a multiple of the step. */
@@ -117,7 +118,7 @@ static inline unsigned loop_access_size(const struct loop_access *a)
 #define LOOP_MIXED (~0u)	/* result of loop_make_group() */
 
 /*
- * Updates the shadow for the accesses of *iterations iterations (at most TRACE_LOOP_TURNS),
+ * Updates the shadow for the accesses of *iterations iterations (at most TRACE_LOOP_ITERATIONS),
  * beginning with iteration `from`, and makes a group of those whose memory is not cut. If an access
  * goes from cut to shared memory, or back, *iterations becomes the number of iterations before
  * that.
@@ -142,7 +143,7 @@ static inline uint32_t loop_events(const struct trace_record *group)
 static inline void loop_count_events(struct snarlrt_thread *self, const struct trace_record *group,
 				     uint32_t records, uint32_t undecided)
 {
-	self->in_loops += loop_events(group) - records;
+	self->loop_excess += loop_events(group) - records;
 	if (undecided) {
 		__snarl_tls.undecided += records;
 		self->undecided_more += undecided - records;

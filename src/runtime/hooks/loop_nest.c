@@ -125,7 +125,8 @@ static bool begin_nest(struct snarlrt_thread *self, const struct trace_record *e
 {
 	struct snarlrt_nest *n = &__snarl_nest;
 	struct trace_record *start = __snarl_tls.cur, nest[MAX_RECORDS], *old;
-	unsigned records = (unsigned)(end - start), events = (n->turns + 1) * (records - 1), size;
+	unsigned records = (unsigned)(end - start), size;
+	unsigned events = (n->iterations + 1) * (records - 1);
 
 	n->before = (uint32_t)(start - n->end);
 	if (n->before && n->before != n->gap / sizeof(*start))
@@ -145,7 +146,7 @@ static bool begin_nest(struct snarlrt_thread *self, const struct trace_record *e
 	/* above 0, since groups of LOOP_LONG events are not part of nests */
 	n->left = MAX_EVENTS / n->events - 2;
 	n->undecided = __snarl_tls.undecided;
-	self->in_loops += events - (uint32_t)(n->end - start);
+	self->loop_excess += events - (uint32_t)(n->end - start);
 	__snarl_tls.cur = n->end;
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
  * The slow path of loops: loops whose memory is partly shared and partly cut, loops with more than
- * TRACE_LOOP_TURNS iterations, and loops that find the ring full.
+ * TRACE_LOOP_ITERATIONS iterations, and loops that find the ring full.
  */
 #include "runtime/hooks/entry.h"
 #include "runtime/hooks/loop.h"
@@ -15,7 +15,7 @@ static void append(struct snarlrt_thread *self, const struct trace_record *group
 {
 	uintptr_t page;
 
-	snarlrt_tell_frames(self);
+	snarlrt_emit_calls(self);
 	page = (uintptr_t)__snarl_tls.cur / STAMP_BYTES;
 	snarlrt_append(self, group, count);
 	loop_count_events(self, group, count, undecided);
@@ -71,7 +71,7 @@ static void record_each(const struct loop *l, const uint64_t *values, uint64_t f
  */
 void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 {
-	uint64_t iterations, done, most = TRACE_LOOP_TURNS;
+	uint64_t iterations, done, most = TRACE_LOOP_ITERATIONS;
 
 	if (!l) {
 		snarlrt_deliver_deferred(__snarl_tls.self);
@@ -90,7 +90,7 @@ void snarlrt_loop_slow(const struct loop *l, const uint64_t *values)
 			most = 4 * done > FEW ? 4 * done : tried / 4 > FEW ? tried / 4 : FEW;
 		else
 			most *= 2;
-		if (most > TRACE_LOOP_TURNS)
-			most = TRACE_LOOP_TURNS;
+		if (most > TRACE_LOOP_ITERATIONS)
+			most = TRACE_LOOP_ITERATIONS;
 	}
 }

@@ -3,7 +3,7 @@
  *
  * The caller's slots lie in the 128 bytes below its stack pointer, so the frame begins below these.
  * At its top are the general registers, in descending order of their numbers, so that one
- * computation finds the value of any place (loop_value() in loop.h).
+ * computation finds the value of any register or slot (loop_value() in loop.h).
  *
  * The most common loops are handled here: the step is a power of two, and all memory is cut or
  * shared. C handles the rest: snarlrt_loop_fast() uses no vector registers; before
@@ -63,7 +63,7 @@
 
 /* \to += the value of the term at \at(%rdi). Changes %rax and \by. */
 .macro add_term at, by, to
-	movzbl (\at + TERM_PLACE)(%rdi), %eax
+	movzbl (\at + TERM_VALUE)(%rdi), %eax
 	movsbq (\at + TERM_FACTOR)(%rdi), \by
 	xorl $FIRST_SLOT, %eax
 	notq %rax
@@ -244,7 +244,7 @@ __snarl_loop:
 
 	/* The access has the addresses of an earlier one, or a stride known only at run time. */
 .Lmore:
-	movzbl (ACCESS_STRIDE_TERM + TERM_PLACE)(%rdi), %eax
+	movzbl (ACCESS_STRIDE_TERM + TERM_VALUE)(%rdi), %eax
 	cmpb $0, (ACCESS_STRIDE_TERM + TERM_FACTOR)(%rdi)
 	jne 1f
 	negq %rax

@@ -200,8 +200,8 @@ static int clone_main(void *v)
 }
 
 /*
- * With CLONE_VM the child shares thread-local storage with its parent. The runtime cannot tell the
- * two apart, so it does not prepare anything.
+ * With CLONE_VM the child shares thread-local storage with its parent. The runtime cannot
+ * distinguish the two, so it does not prepare anything.
  */
 SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
 {
@@ -241,7 +241,7 @@ void snarlrt_vfork_before(void)
 	vfork_saved.tls = __snarl_tls;
 	snarlrt_vforked = true;
 	__snarl_tls = (struct snarlrt_tls){
-		.told = (struct snarlrt_frame *)-1,
+		.emitted = (struct snarlrt_frame *)-1,
 		.hidden = 1,
 		.ended = 1,
 	};

@@ -117,12 +117,12 @@ int snarlrt_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*ro
 				   : __atomic_add_fetch(&snarlrt.next_foreign, 1, __ATOMIC_RELAXED),
 		.routine = (const void *)(uintptr_t)routine,
 	};
-	__atomic_fetch_add(&watch.unborn, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&monitor.unattached, 1, __ATOMIC_SEQ_CST);
 	snarlrt_hide();
 	error = REAL(pthread_create)(out, attr, thread_main, start);
 	snarlrt_unhide();
 	if (error) {
-		__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_sub(&monitor.unattached, 1, __ATOMIC_SEQ_CST);
 		snarlrt_note(TRACE_THREAD_CREATE, 0, (const void *)(uintptr_t)id, id, error, pc);
 		start_free(start);
 		snarlrt_signals_set(mask);

@@ -98,7 +98,7 @@ static __attribute__((noinline)) int lock_fast(pthread_mutex_t *mutex, const voi
 {
 	int result;
 
-	if (!mutex_is_quiet() || unlikely(snarlrt_near_end()))
+	if (!mutex_may_note() || unlikely(snarlrt_near_end()))
 		return lock_slow(mutex, pc);
 	spin_before_sleep(mutex);
 	snarlrt_waits(__snarl_tls.self, TRACE_MUTEX_LOCK, mutex, pc);

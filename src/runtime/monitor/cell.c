@@ -62,13 +62,13 @@ static bool wait_for(struct guard_cell *c)
 	uint32_t locked = CELL_LOCKED;
 	bool got = false;
 
-	while (__atomic_load_n(&c->lock, __ATOMIC_RELAXED) != CELL_STUCK && !watch.log->off &&
-	       !guard_over_budget(began) && !(got = try_lock(c)) && took < watch.wait_ns) {
+	while (__atomic_load_n(&c->lock, __ATOMIC_RELAXED) != CELL_STUCK && !monitor.log->off &&
+	       !guard_over_budget(began) && !(got = try_lock(c)) && took < monitor.wait_ns) {
 		sys_call(SYS_nanosleep, &nap, 0, 0);
 		took = sys_clock_ns(CLOCK_MONOTONIC) - began;
 	}
-	monitor_count(&watch.waited_ns, took);
-	if (!got && took >= watch.wait_ns)
+	monitor_count(&monitor.waited_ns, took);
+	if (!got && took >= monitor.wait_ns)
 		__atomic_compare_exchange_n(&c->lock, &locked, CELL_STUCK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return got;
 }
@@ -81,12 +81,12 @@ struct guard_cell *guard_cell_lock(uint64_t tag)
 	for (int i = 0; i < SPINS && !(got = try_lock(c)); i++)
 		sys_pause();
 	if (!got && !wait_for(c)) {
-		monitor_count(&watch.log->lost_busy, 1);
+		monitor_count(&monitor.log->lost_busy, 1);
 		return NULL;
 	}
 	if (c->tag != tag) {
 		if (c->tag)
-			monitor_count(&watch.log->lost_cells, 1);
+			monitor_count(&monitor.log->lost_cells, 1);
 		clear(c, tag);
 	}
 	return c;
@@ -114,5 +114,5 @@ void guard_cells_forked(void)
 	if (fresh)
 		cells = fresh;
 	else
-		watch.log->off = 1;
+		monitor.log->off = 1;
 }

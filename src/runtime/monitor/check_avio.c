@@ -23,11 +23,11 @@ struct access {
 	bool write, invariant;
 };
 
-static enum watchlog_kind broken(const struct check_thread *own, const struct access *t,
+static enum monitor_log_kind broken(const struct check_thread *own, const struct access *t,
 				 uint32_t *p, uint32_t *remote)
 {
 	bool write = t->write, p_writes = own->write;
-	uint32_t after = watch.streaks ? rules_usual_predecessor(t->site, &p_writes) : 0;
+	uint32_t after = monitor.streaks ? rules_usual_predecessor(t->site, &p_writes) : 0;
 
 	if (!after)
 		p_writes = own->write;
@@ -35,16 +35,16 @@ static enum watchlog_kind broken(const struct check_thread *own, const struct ac
 	*remote = own->last_remote_write;
 	if (own->last_remote_write && !(p_writes && write) &&
 	    rules_follows(*p | RULES_OWN, t->site))
-		return write ? WATCHLOG_RWW : p_writes ? WATCHLOG_WWR : WATCHLOG_RWR;
+		return write ? MONITOR_LOG_RWW : p_writes ? MONITOR_LOG_WWR : MONITOR_LOG_RWR;
 	*p = own->last_write;
 	*remote = own->first_remote;
 	if (!write || !own->last_write || !own->first_remote || !own->first_remote_reads)
-		return WATCHLOG_NONE;
+		return MONITOR_LOG_NONE;
 	/*
 	 * In streaks, p may be a later write than the one the cell has, so its site is not
 	 * checked.
 	 */
-	return watch.streaks || rules_follows(*p | RULES_OWN, t->site) ? WATCHLOG_WRW : WATCHLOG_NONE;
+	return monitor.streaks || rules_follows(*p | RULES_OWN, t->site) ? MONITOR_LOG_WRW : MONITOR_LOG_NONE;
 }
 
 static void note_remote(struct check_thread *own, const struct access *t)
@@ -83,7 +83,7 @@ static struct check_thread *add_thread(struct check_page *page, uint32_t granule
 	if (c->count == CHECK_CELL_THREADS + CHECK_OVERFLOW_THREADS) {
 		for (uint32_t i = 1; i < c->count; i++)
 			*check_thread_at(page, granule, i - 1) = *check_thread_at(page, granule, i);
-		monitor_count(&watch.log->lost_cells, 1);
+		monitor_count(&monitor.log->lost_cells, 1);
 		c->count--;
 	}
 	own = check_thread_at(page, granule, c->count++);
@@ -95,7 +95,7 @@ static struct check_thread *add_thread(struct check_page *page, uint32_t granule
  * Records the value in memory. The kernel reads it, since the program's own access may be about to
  * crash.
  */
-static void read_value(struct watchlog_record *r, const struct access *t)
+static void read_value(struct monitor_log_record *r, const struct access *t)
 {
 	struct iovec to = { &r->value, t->size }, from = { (void *)t->addr, t->size };
 
@@ -104,10 +104,10 @@ static void read_value(struct watchlog_record *r, const struct access *t)
 		r->value_size = (uint32_t)t->size;
 }
 
-static void log_violation(enum watchlog_kind kind, uint32_t p, uint32_t remote,
+static void log_violation(enum monitor_log_kind kind, uint32_t p, uint32_t remote,
 			  const struct access *t)
 {
-	struct watchlog_record *r = monitor_log_record(kind, p, remote, t->site);
+	struct monitor_log_record *r = monitor_log_record(kind, p, remote, t->site);
 
 	if (!r)
 		return;
@@ -136,7 +136,7 @@ static void check_granule(struct check_page *page, uint64_t at, const struct acc
 	uint32_t granule = at % CHECK_PAGE_GRANULES;
 	struct check_cell *c = &page->cells[granule];
 	uint64_t me = (uint64_t)t->site << 16 | t->serial;
-	enum watchlog_kind kind = WATCHLOG_NONE;
+	enum monitor_log_kind kind = MONITOR_LOG_NONE;
 	struct check_thread *own = NULL;
 	uint32_t p = 0, remote = 0;
 
@@ -154,7 +154,7 @@ static void check_granule(struct check_page *page, uint64_t at, const struct acc
 		kind = broken(own, t, &p, &remote);
 	note_local(own ? own : add_thread(page, granule), t);
 	__atomic_store_n(&c->latest, me, __ATOMIC_RELAXED);
-	if (watch.streaks)
+	if (monitor.streaks)
 		update_owner(at, t->write);
 	check_cell_unlock(c);
 	if (unlikely(kind))
@@ -168,9 +168,9 @@ void check_access(uint64_t addr, uint64_t size, const struct active_site *site, 
 			    .site = site->number,
 			    .serial = (uint16_t)monitor_self.serial,
 			    .write = write,
-			    .invariant =
-				    site->flags & (watch.all ? RULES_INVARIANT : RULES_BREAKABLE) };
-	uint64_t granule = t.addr >> watch.shift, last = (t.addr + t.size - 1) >> watch.shift;
+			    .invariant = site->flags &
+					 (monitor.all ? RULES_INVARIANT : RULES_BREAKABLE) };
+	uint64_t granule = t.addr >> monitor.shift, last = (t.addr + t.size - 1) >> monitor.shift;
 
 	if (t.site >= CHECK_SITES)
 		return;

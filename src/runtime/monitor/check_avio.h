@@ -1,7 +1,7 @@
 /*
  * AVIO's invariants, checked while the program runs (docs/check.md).
  *
- * check --all checks all sites (watch.streaks). Most accesses then continue a streak: no other
+ * check --all checks all sites (monitor.streaks). Most accesses then continue a streak: no other
  * thread accessed the memory since the thread's last access. Two kinds of them are skipped:
  *
  * - A thread that writes a granule owns it, by the shadow, until another thread comes. Its accesses

@@ -121,7 +121,7 @@ struct check_page *check_page_make(uint64_t number)
 		monitor_self.pages[number % MONITOR_CACHED_PAGES] =
 			(struct monitor_page){ number + 1, page };
 	else
-		monitor_count(&watch.log->lost_cells, 1);
+		monitor_count(&monitor.log->lost_cells, 1);
 	return page;
 }
 
@@ -136,7 +136,7 @@ bool check_cell_lock(struct check_cell *c)
 			return true;
 		sys_pause();
 	}
-	monitor_count(&watch.log->lost_busy, 1);
+	monitor_count(&monitor.log->lost_busy, 1);
 	return false;
 }
 
@@ -159,7 +159,7 @@ void check_cells_forget(uint64_t first, uint64_t last)
 				continue;
 			c->count = 0;
 			c->latest = 0;
-			if (watch.streaks)
+			if (monitor.streaks)
 				__atomic_store_n(check_owner(start + i), 0, __ATOMIC_RELAXED);
 			check_cell_unlock(c);
 		}

@@ -73,7 +73,7 @@ static inline struct check_thread *check_thread_at(struct check_page *p, uint32_
 				      : &p->overflow[granule][i - CHECK_CELL_THREADS];
 }
 
-/* With watch.streaks: the shadow value of the thread that owns the granule. */
+/* With monitor.streaks: the shadow value of the thread that owns the granule. */
 static inline uint16_t *check_owner(uint64_t granule)
 {
 	return (uint16_t *)SHADOW_BASE + granule;

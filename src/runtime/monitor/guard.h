@@ -1,9 +1,8 @@
 /*
  * Mode guard: delays accesses whose order no passing run had (docs/guard.md).
  *
- * Guard only delays. One delay takes watch.wait_ns, by real time at most STRETCH_MAX times that
- * (guard_wait.c); each granule, gate or lock of an access has its own. If two threads would wait
- * for each other, in a delay or for a lock, at least one goes on.
+ * Guard only delays. The delays of one access take monitor.wait_ns at most. A thread never waits
+ * for a thread that waits for it, be it in a delay or for a lock.
  */
 #ifndef RUNTIME_MONITOR_GUARD_H
 #define RUNTIME_MONITOR_GUARD_H
@@ -12,7 +11,7 @@
 
 /* Why an access must wait. */
 struct guard_conflict {
-	enum watchlog_kind kind;	/* WATCHLOG_NONE: it need not */
+	enum monitor_log_kind kind;	/* MONITOR_LOG_NONE: it need not */
 	uint32_t site;			/* of the other thread's access; 0: none */
 	/* of the thread that must go on to end the conflict, or MONITOR_ANY_THREAD */
 	uint32_t slot;
@@ -29,7 +28,7 @@ struct guard_conflict {
 
 /* The delays of one access, from the first conflict until the access is done. All zero at first. */
 struct guard_delay {
-	struct watchlog_record *record;
+	struct monitor_log_record *record;
 	uint64_t began;
 	uint64_t slept_ns;	/* time slept so far */
 	bool settle;		/* the conflict ended with an access that may still be under way */

@@ -8,11 +8,11 @@
 /* Finds a thread by its handle. NULL: it has ended, or is not known. */
 static const struct monitor_thread *thread_of(uint64_t handle)
 {
-	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+	uint32_t used = __atomic_load_n(&monitor.threads_used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (__atomic_load_n(&watch.threads[i].serial, __ATOMIC_ACQUIRE) && watch.threads[i].handle == handle)
-			return &watch.threads[i];
+		if (__atomic_load_n(&monitor.threads[i].serial, __ATOMIC_ACQUIRE) && monitor.threads[i].handle == handle)
+			return &monitor.threads[i];
 	return NULL;
 }
 
@@ -37,16 +37,16 @@ void guard_cancel(uint64_t handle, uint64_t pc)
 	if (!site || (site->flags & (RULES_CANCEL | RULES_LATE)) != (RULES_CANCEL | RULES_LATE))
 		return;
 	while (!delay.give_up) {
-		struct guard_conflict busy = { .kind = WATCHLOG_PSET,
+		struct guard_conflict busy = { .kind = MONITOR_LOG_PSET,
 					       .slot = MONITOR_ANY_THREAD,
 					       .word = &never_changes };
 
 		t = thread_of(handle);
 		if (t ? t == monitor_me() || is_safe_to_cancel(t)
-		      : !__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
+		      : !__atomic_load_n(&monitor.unattached, __ATOMIC_SEQ_CST))
 			break;
 		if (t)
-			busy.slot = (uint32_t)(t - watch.threads);
+			busy.slot = (uint32_t)(t - monitor.threads);
 		guard_wait(&delay, &busy, site->number);
 	}
 	guard_wait_end(&delay);

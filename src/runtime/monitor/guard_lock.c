@@ -15,30 +15,30 @@
 static bool conflict(struct guard_cell *c, const struct active_site *site, bool write,
 		     bool exclusive, struct guard_conflict *out)
 {
-	return (watch.tx && guard_tx_conflict(c, exclusive, out)) ||
-	       (watch.pset && guard_pset_conflict(c, site, write, out));
+	return (monitor.tx && guard_tx_conflict(c, exclusive, out)) ||
+	       (monitor.pset && guard_pset_conflict(c, site, write, out));
 }
 
 void guard_access(uint64_t tag, const struct active_site *site, bool write)
 {
-	bool exclusive = watch.tx && guard_tx_exclusive(site, write);
+	bool exclusive = monitor.tx && guard_tx_exclusive(site, write);
 	struct guard_delay delay = { 0 };
 	struct guard_conflict other;
 	struct guard_cell *c;
 
-	if (watch.tx)
+	if (monitor.tx)
 		guard_tx_before_access(site);
 	while ((c = guard_cell_lock(tag)) && !delay.give_up &&
 	       conflict(c, site, write, exclusive, &other)) {
 		guard_cell_unlock(c);
 		guard_wait(&delay, &other, site->number);
 	}
-	if (watch.tx)
+	if (monitor.tx)
 		guard_tx_begin_access(site);
 	if (c) {
-		if (watch.pset)
+		if (monitor.pset)
 			guard_pset_done(c, site, write);
-		if (watch.tx)
+		if (monitor.tx)
 			guard_tx_done(c, site, exclusive);
 		guard_cell_changed(c);
 		guard_cell_unlock(c);
@@ -98,8 +98,8 @@ static bool lock_conflict(const void *lock, const struct active_site *site,
 			  struct guard_conflict *out)
 {
 	struct guard_cell *c = guard_cell_lock(lock_tag(lock));
-	bool found = c && ((watch.tx && guard_tx_conflict(c, true, out)) ||
-			   (watch.locks && site && guard_pset_conflict(c, site, true, out)));
+	bool found = c && ((monitor.tx && guard_tx_conflict(c, true, out)) ||
+			   (monitor.locks && site && guard_pset_conflict(c, site, true, out)));
 
 	if (c)
 		guard_cell_unlock(c);
@@ -109,7 +109,7 @@ static bool lock_conflict(const void *lock, const struct active_site *site,
 static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c,
 		      const struct active_site *site)
 {
-	guard_wait(delay, c, c->kind == WATCHLOG_PSET ? site->number : 0);
+	guard_wait(delay, c, c->kind == MONITOR_LOG_PSET ? site->number : 0);
 }
 
 /*
@@ -118,7 +118,7 @@ static void lock_wait(struct guard_delay *delay, const struct guard_conflict *c,
  */
 static bool is_inside_gate(const struct guard_cell_access *l)
 {
-	const struct monitor_thread *t = &watch.threads[l->slot];
+	const struct monitor_thread *t = &monitor.threads[l->slot];
 
 	return l->site && l->serial != (uint16_t)monitor_self.serial &&
 	       (uint16_t)__atomic_load_n(&t->serial, __ATOMIC_RELAXED) == l->serial &&
@@ -136,7 +136,7 @@ static void pass_gate(const void *lock, const struct active_site *site)
 
 	while ((c = guard_cell_lock(site->flags >> RULES_GATE_SHIFT | CELL_TAG_GATE)) &&
 	       !delay.give_up && is_inside_gate(&c->write)) {
-		struct guard_conflict other = { .kind = WATCHLOG_PSET,
+		struct guard_conflict other = { .kind = MONITOR_LOG_PSET,
 						.site = c->write.site,
 						.slot = c->write.slot,
 						.word = &c->version,
@@ -161,13 +161,13 @@ void guard_lock_before(const void *lock, uint64_t pc)
 	struct guard_delay delay = { 0 };
 	struct guard_conflict other;
 
-	if (watch.tx && site && site->flags >> RULES_GATE_SHIFT && monitor_self.tx_depth)
+	if (monitor.tx && site && site->flags >> RULES_GATE_SHIFT && monitor_self.tx_depth)
 		guard_gate(site);
-	else if (!watch.tx && site && site->flags >> RULES_GATE_SHIFT)
+	else if (!monitor.tx && site && site->flags >> RULES_GATE_SHIFT)
 		pass_gate(lock, site);
 	monitor_self.asked_site = site;
 	monitor_self.asked_lock = lock;
-	while ((watch.tx || site) && !delay.give_up && lock_conflict(lock, site, &other))
+	while ((monitor.tx || site) && !delay.give_up && lock_conflict(lock, site, &other))
 		lock_wait(&delay, &other, site);
 	guard_wait_end(&delay);
 }
@@ -192,7 +192,7 @@ static void lock_taken(const void *lock, const struct active_site *site)
 
 void guard_lock_acquired_elsewhere(const void *lock)
 {
-	if (watch.locks)
+	if (monitor.locks)
 		lock_taken(lock, NULL);
 }
 
@@ -213,7 +213,7 @@ void guard_lock_acquired(const void *lock)
 	struct guard_delay delay = { 0 };
 	struct guard_conflict other;
 
-	while ((watch.tx || site) && is_plain(m) && !delay.give_up &&
+	while ((monitor.tx || site) && is_plain(m) && !delay.give_up &&
 	       lock_conflict(lock, site, &other)) {
 		REAL(pthread_mutex_unlock)(m);
 		lock_wait(&delay, &other, site);
@@ -222,7 +222,7 @@ void guard_lock_acquired(const void *lock)
 		monitor_me()->state = MONITOR_RUNNING;
 	}
 	guard_wait_end(&delay);
-	if (watch.locks && site)	/* no rule names another site as a predecessor */
+	if (monitor.locks && site)	/* no rule names another site as a predecessor */
 		lock_taken(lock, site);
 }
 

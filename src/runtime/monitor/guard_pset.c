@@ -26,7 +26,7 @@ static int read_by(const struct guard_cell *c, uint16_t serial)
  */
 static bool unfinished(const struct guard_cell_access *l, const struct active_site *site)
 {
-	const struct monitor_thread *t = &watch.threads[l->slot];
+	const struct monitor_thread *t = &monitor.threads[l->slot];
 
 	return rules_follows(l->site | RULES_UNFINISHED, site->number) &&
 	       (uint16_t)__atomic_load_n(&t->serial, __ATOMIC_RELAXED) == l->serial &&
@@ -87,12 +87,12 @@ bool guard_pset_conflict(struct guard_cell *c, const struct active_site *site, b
 	 * that is never first waits even there, also with protect=tx: otherwise the others would
 	 * wait for a thread that is itself out of order.
 	 */
-	p = watch.pset && site->flags & RULES_OPEN && !(monitor_me()->epoch & 1)
+	p = monitor.pset && site->flags & RULES_OPEN && !(monitor_me()->epoch & 1)
 		    ? forbidden_predecessor(c, site, write)
 		    : NULL;
 	if (!p && !(site->flags & RULES_LATE && is_first(c, write)))
 		return false;
-	*out = (struct guard_conflict){ .kind = WATCHLOG_PSET,
+	*out = (struct guard_conflict){ .kind = MONITOR_LOG_PSET,
 					.site = p ? p->site : 0,
 					.slot = p ? p->slot : MONITOR_ANY_THREAD,
 					.access = p ? p->access + 1u : 0,

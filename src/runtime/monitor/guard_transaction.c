@@ -37,7 +37,7 @@ static bool in_tx(void)
 
 static void set_tail(uint32_t site, unsigned value)
 {
-	uint8_t *t = &watch.tails[site];
+	uint8_t *t = &monitor.tails[site];
 
 	if ((*t & TAIL_MASK) != value && (*t & TAIL_MASK) != TAIL_NO)
 		__atomic_store_n(t, (uint8_t)((*t & ~TAIL_MASK) | value), __ATOMIC_RELAXED);
@@ -65,7 +65,7 @@ void guard_tx_end(void)
 
 void guard_tx_end_if_tail(void)
 {
-	if (in_tx() && (watch.tails[monitor_self.last_site] & TAIL_MASK) == TAIL_YES) {
+	if (in_tx() && (monitor.tails[monitor_self.last_site] & TAIL_MASK) == TAIL_YES) {
 		monitor_self.tail_site = monitor_self.last_site;
 		end_now();
 	}
@@ -88,13 +88,13 @@ void guard_tx_before_access(const struct active_site *site)
 void guard_tx_begin_access(const struct active_site *site)
 {
 	struct monitor_thread *me = monitor_me();
+	bool is_tail;
 
 	if (!(site->flags & RULES_IN_TX) || !monitor_self.tx_depth)
 		return;
 	monitor_self.last_site = site->number;
-	__atomic_store_n(&me->tail_at,
-			 (watch.tails[site->number] & TAIL_MASK) == TAIL_YES ? sys_ticks() | 1 : 0,
-			 __ATOMIC_RELAXED);
+	is_tail = (monitor.tails[site->number] & TAIL_MASK) == TAIL_YES;
+	__atomic_store_n(&me->tail_at, is_tail ? sys_ticks() | 1 : 0, __ATOMIC_RELAXED);
 	if (!in_tx())
 		__atomic_store_n(&me->epoch, me->epoch + 1, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < MONITOR_HELD_LOCKS; i++)
@@ -104,13 +104,14 @@ void guard_tx_begin_access(const struct active_site *site)
 
 bool guard_tx_exclusive(const struct active_site *site, bool write)
 {
-	return write || (site->flags & RULES_IN_TX && (rules_tx_writes(site->number) ||
-						       watch.tails[site->number] & TAIL_UPGRADES));
+	return write || (site->flags & RULES_IN_TX &&
+			 (rules_tx_writes(site->number) ||
+			  monitor.tails[site->number] & TAIL_UPGRADES));
 }
 
 static bool under_way(const struct guard_cell_tx *t)
 {
-	const struct monitor_thread *of = &watch.threads[t->slot];
+	const struct monitor_thread *of = &monitor.threads[t->slot];
 	uint64_t over;
 
 	if (!t->epoch || __atomic_load_n(&of->epoch, __ATOMIC_ACQUIRE) != t->epoch)
@@ -127,12 +128,12 @@ bool guard_tx_conflict(struct guard_cell *c, bool exclusive, struct guard_confli
 		if (t->slot == monitor_self.slot - 1 || !(exclusive || t->exclusive) ||
 		    !under_way(t))
 			continue;
-		*out = (struct guard_conflict){ .kind = WATCHLOG_TX,
+		*out = (struct guard_conflict){ .kind = MONITOR_LOG_TX,
 						.site = t->site,
 						.slot = t->slot,
-						.word = &watch.threads[t->slot].epoch,
+						.word = &monitor.threads[t->slot].epoch,
 						.value = t->epoch,
-						.waiters = &watch.threads[t->slot].waiters };
+						.waiters = &monitor.threads[t->slot].waiters };
 		return true;
 	}
 	return false;
@@ -150,14 +151,14 @@ void guard_tx_done(struct guard_cell *c, const struct active_site *site, bool ex
 		bool mine = t->slot == me && t->epoch == monitor_me()->epoch;
 
 		if (mine && exclusive && !t->exclusive)
-			__atomic_fetch_or(&watch.tails[t->site], TAIL_UPGRADES, __ATOMIC_RELAXED);
+			__atomic_fetch_or(&monitor.tails[t->site], TAIL_UPGRADES, __ATOMIC_RELAXED);
 		if (mine || (!into && !under_way(t)))
 			into = t;
 		if (mine)
 			break;
 	}
 	if (!into) {
-		monitor_count(&watch.log->lost_cells, 1);
+		monitor_count(&monitor.log->lost_cells, 1);
 		return;
 	}
 	exclusive |= into->slot == me && into->epoch == monitor_me()->epoch && into->exclusive;

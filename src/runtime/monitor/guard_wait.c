@@ -25,11 +25,11 @@
 
 static uint32_t holder_of(uint64_t lock)
 {
-	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+	uint32_t used = __atomic_load_n(&monitor.threads_used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < used; i++)
 		for (uint32_t k = 0; k < MONITOR_HELD_LOCKS; k++)
-			if ((__atomic_load_n(&watch.threads[i].held[k], __ATOMIC_RELAXED) & ~1ull) == lock)
+			if ((__atomic_load_n(&monitor.threads[i].held[k], __ATOMIC_RELAXED) & ~1ull) == lock)
 				return i;
 	return MONITOR_ANY_THREAD;
 }
@@ -43,7 +43,7 @@ static bool can_proceed(uint32_t slot)
 	uint32_t me = monitor_self.slot - 1;
 
 	for (int i = 0; i < HOPS; i++) {
-		struct monitor_thread *t = &watch.threads[slot];
+		struct monitor_thread *t = &monitor.threads[slot];
 		uint64_t lock;
 
 		if (slot == me || !__atomic_load_n(&t->serial, __ATOMIC_RELAXED))
@@ -66,14 +66,14 @@ static bool can_proceed(uint32_t slot)
 
 static bool any_thread_runs(void)
 {
-	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+	uint32_t used = __atomic_load_n(&monitor.threads_used, __ATOMIC_RELAXED);
 
-	if (__atomic_load_n(&watch.unborn, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&monitor.unattached, __ATOMIC_SEQ_CST))
 		return true;
 	for (uint32_t i = 0; i < used; i++)
 		if (i != monitor_self.slot - 1 &&
-		    __atomic_load_n(&watch.threads[i].serial, __ATOMIC_RELAXED) &&
-		    __atomic_load_n(&watch.threads[i].state, __ATOMIC_SEQ_CST) == MONITOR_RUNNING)
+		    __atomic_load_n(&monitor.threads[i].serial, __ATOMIC_RELAXED) &&
+		    __atomic_load_n(&monitor.threads[i].state, __ATOMIC_SEQ_CST) == MONITOR_RUNNING)
 			return true;
 	return false;
 }
@@ -81,15 +81,15 @@ static bool any_thread_runs(void)
 /* Bounds the slowdown by conflicts that occur all the time. */
 bool guard_over_budget(uint64_t now)
 {
-	uint64_t waited = __atomic_load_n(&watch.waited_ns, __ATOMIC_RELAXED);
+	uint64_t waited = __atomic_load_n(&monitor.waited_ns, __ATOMIC_RELAXED);
 
 	return waited > BUDGET_FREE_NS &&
-	       waited - BUDGET_FREE_NS > (now - watch.started) / BUDGET_SHARE;
+	       waited - BUDGET_FREE_NS > (now - monitor.started) / BUDGET_SHARE;
 }
 
 static bool begin(struct guard_delay *d, const struct guard_conflict *c, uint32_t site)
 {
-	struct watchlog_record *r = monitor_log_record(c->kind, c->site, site, 0);
+	struct monitor_log_record *r = monitor_log_record(c->kind, c->site, site, 0);
 	uint64_t timed_out;
 
 	d->began = sys_clock_ns(CLOCK_MONOTONIC);
@@ -123,7 +123,7 @@ static bool gives_way(const struct guard_conflict *c)
 {
 	uint32_t mine, other, slot = monitor_self.slot - 1;
 	const struct monitor_thread *t =
-		c->slot == MONITOR_ANY_THREAD ? NULL : &watch.threads[c->slot];
+		c->slot == MONITOR_ANY_THREAD ? NULL : &monitor.threads[c->slot];
 
 	if (!c->access || !t || __atomic_load_n(&t->state, __ATOMIC_SEQ_CST) != MONITOR_DELAYED ||
 	    __atomic_load_n(&t->waiting_for, __ATOMIC_RELAXED) != slot)
@@ -139,7 +139,7 @@ static bool gives_way(const struct guard_conflict *c)
 
 static bool can_wait(const struct guard_conflict *c)
 {
-	if (watch.log->off)
+	if (monitor.log->off)
 		return false;
 	return c->slot == MONITOR_ANY_THREAD ? any_thread_runs()
 					     : can_proceed(c->slot) || gives_way(c);
@@ -156,14 +156,14 @@ void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t 
 		return;
 	}
 	now = sys_clock_ns(CLOCK_MONOTONIC);
-	if (d->slept_ns >= watch.wait_ns || now - d->began >= STRETCH_MAX * watch.wait_ns) {
+	if (d->slept_ns >= monitor.wait_ns || now - d->began >= STRETCH_MAX * monitor.wait_ns) {
 		d->give_up = true;
 		monitor_self.timed_out_word = c->word;
 		monitor_self.timed_out_value = c->value;
 		monitor_count(&d->record->timed_out, 1);
 		return;
 	}
-	left = watch.wait_ns - d->slept_ns;
+	left = monitor.wait_ns - d->slept_ns;
 	if (left < NAP_NS)
 		nap.tv_nsec = (long)left;
 	__atomic_store_n(&me->waiting_access, c->access, __ATOMIC_RELAXED);
@@ -196,7 +196,7 @@ static void settle(void)
 
 void guard_wait_end(struct guard_delay *d)
 {
-	struct watchlog_record *r = d->record;
+	struct monitor_log_record *r = d->record;
 	uint64_t took, longest;
 
 	if (!r)
@@ -207,7 +207,7 @@ void guard_wait_end(struct guard_delay *d)
 	if (!d->give_up)
 		monitor_count(&r->resolved, 1);
 	monitor_count(&r->wait_ns, took);
-	monitor_count(&watch.waited_ns, took);
+	monitor_count(&monitor.waited_ns, took);
 	longest = __atomic_load_n(&r->longest_ns, __ATOMIC_RELAXED);
 	while (took > longest &&
 	       !__atomic_compare_exchange_n(&r->longest_ns, &longest, took, false, __ATOMIC_RELAXED,

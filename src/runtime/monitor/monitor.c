@@ -16,7 +16,7 @@
 
 #define RANGE_CELLS 512u	/* per access; the rest of a longer access is skipped */
 
-struct watch watch;
+struct monitor monitor;
 __thread struct monitor_self monitor_self;
 
 /*
@@ -26,7 +26,7 @@ __thread struct monitor_self monitor_self;
 static void set_shadow(void)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
-	bool owns = watch.everywhere | watch.streaks;
+	bool owns = monitor.everywhere | monitor.streaks;
 	uint32_t own = owns ? monitor_self.serial % SHADOW_MAX_ID * 2 : 0;
 
 	snarlrt_set_own(tls, (uint16_t)(own + 1));
@@ -36,13 +36,13 @@ static void set_shadow(void)
 static bool take_slot(struct monitor_self *self, uint32_t serial)
 {
 	for (uint32_t i = 0; i < MONITOR_THREADS; i++) {
-		struct monitor_thread *t = &watch.threads[i];
-		uint32_t free = 0, used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
+		struct monitor_thread *t = &monitor.threads[i];
+		uint32_t free = 0, used = __atomic_load_n(&monitor.threads_used, __ATOMIC_RELAXED);
 
 		if (!__atomic_compare_exchange_n(&t->serial, &free, serial, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		while (used <= i && !__atomic_compare_exchange_n(&watch.threads_used, &used, i + 1, false,
+		while (used <= i && !__atomic_compare_exchange_n(&monitor.threads_used, &used, i + 1, false,
 								 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
 		self->slot = i + 1;
@@ -56,7 +56,7 @@ static uint32_t next_serial(void)
 	uint32_t serial;
 
 	do
-		serial = __atomic_add_fetch(&watch.next_serial, 1, __ATOMIC_RELAXED) & 0xffff;
+		serial = __atomic_add_fetch(&monitor.next_serial, 1, __ATOMIC_RELAXED) & 0xffff;
 	while (!serial || serial == CELL_SEVERAL);
 	return serial;
 }
@@ -71,12 +71,12 @@ void monitor_attach(void)
 	self->busy = 1;
 	serial = next_serial();
 	if (!take_slot(self, serial)) {
-		monitor_count(&watch.log->lost_threads, 1);
+		monitor_count(&monitor.log->lost_threads, 1);
 		self->ended = 1;
 	} else {
 		self->serial = serial;
 		monitor_me()->handle = (uint64_t)pthread_self();
-		self->random = mix_spread(watch.seed + serial) | 1;
+		self->random = mix_spread(monitor.seed + serial) | 1;
 		set_shadow();
 		snarlrt_thread_arm_exit();
 	}
@@ -91,7 +91,7 @@ void monitor_thread_exit(void)
 	if (!self->slot)
 		return;
 	self->busy = 0;
-	if (watch.tx)
+	if (monitor.tx)
 		guard_tx_end();
 	me = monitor_me();
 	self->ended = 1;
@@ -110,13 +110,13 @@ void monitor_forked(void)
 {
 	struct monitor_thread *me = monitor_self.slot ? monitor_me() : NULL;
 
-	for (uint32_t i = 0; i < watch.threads_used; i++)
-		if (&watch.threads[i] != me)
-			watch.threads[i].serial = 0;
+	for (uint32_t i = 0; i < monitor.threads_used; i++)
+		if (&monitor.threads[i] != me)
+			monitor.threads[i].serial = 0;
 	if (me)
 		me->waiters = 0;
-	watch.unborn = 0;
-	if (me && watch.streaks) {
+	monitor.unattached = 0;
+	if (me && monitor.streaks) {
 		/*
 		 * The child's cells are empty, but the shadow still has owners: a new serial
 		 * invalidates them.
@@ -124,7 +124,7 @@ void monitor_forked(void)
 		me->serial = monitor_self.serial = next_serial();
 		set_shadow();
 	}
-	if (watch.check)
+	if (monitor.check)
 		check_cells_forked();
 	else
 		guard_cells_forked();
@@ -134,7 +134,7 @@ struct monitor_self *monitor_begin(void)
 {
 	struct monitor_self *self = &monitor_self;
 
-	if (unlikely(self->busy | self->ended | __snarl_tls.hidden | watch.log->off))
+	if (unlikely(self->busy | self->ended | __snarl_tls.hidden | monitor.log->off))
 		return NULL;
 	if (unlikely(!self->slot))
 		monitor_attach();
@@ -157,14 +157,14 @@ static void make_noise(struct monitor_self *self)
 {
 	struct timespec nap = { 0 };
 
-	if (next_random(self) % 1000 >= watch.noise)
+	if (next_random(self) % 1000 >= monitor.noise)
 		return;
-	monitor_count(&watch.log->naps, 1);
+	monitor_count(&monitor.log->naps, 1);
 	if (next_random(self) % 4 == 0) {
 		sys_call(SYS_sched_yield, 0, 0, 0);
 		return;
 	}
-	nap.tv_nsec = (long)(next_random(self) % watch.nap_ns);
+	nap.tv_nsec = (long)(next_random(self) % monitor.nap_ns);
 	sys_call(SYS_nanosleep, &nap, 0, 0);
 }
 
@@ -194,26 +194,27 @@ static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, 
 	struct monitor_self *self;
 	uint64_t tag, last;
 
-	if (!site && !watch.everywhere)
+	if (!site && !monitor.everywhere)
 		return;
 	self = monitor_begin();
 	if (!self)
 		return;
-	if (watch.noise && (site || is_shared(addr)))
+	if (monitor.noise && (site || is_shared(addr)))
 		make_noise(self);
-	if (!site || !(site->flags & watch.active) || !(watch.check | watch.pset | watch.tx)) {
+	if (!site || !(site->flags & monitor.active) ||
+	    !(monitor.check | monitor.pset | monitor.tx)) {
 		monitor_end(self);
 		return;
 	}
-	if (watch.check) {
+	if (monitor.check) {
 		check_access(addr, size, site, write);
 		monitor_end(self);
 		return;
 	}
-	if (watch.tx && site->flags >> RULES_GATE_SHIFT)
+	if (monitor.tx && site->flags >> RULES_GATE_SHIFT)
 		guard_gate(site);
-	tag = (addr & TRACE_ADDR_MASK) >> watch.shift;
-	last = ((addr & TRACE_ADDR_MASK) + (size ? size : 1) - 1) >> watch.shift;
+	tag = (addr & TRACE_ADDR_MASK) >> monitor.shift;
+	last = ((addr & TRACE_ADDR_MASK) + (size ? size : 1) - 1) >> monitor.shift;
 	if (last - tag >= RANGE_CELLS)
 		last = tag + RANGE_CELLS - 1;
 	for (; tag <= last; tag++)
@@ -223,7 +224,7 @@ static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, 
 
 void monitor_access(uint64_t addr, uint64_t size, uint64_t pc, bool write)
 {
-	if (!watch.streaks || write || !check_is_repeated_read(addr, size))
+	if (!monitor.streaks || write || !check_is_repeated_read(addr, size))
 		access_seen(addr, size, pc, write);
 }
 
@@ -233,7 +234,7 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 
 	switch (kind) {
 	case TRACE_MUTEX_LOCK:
-		if (result == 0 && watch.tx | watch.locks)
+		if (result == 0 && monitor.tx | monitor.locks)
 			guard_lock_acquired(object);
 		break;
 	case TRACE_MUTEX_TRYLOCK: case TRACE_MUTEX_TIMEDLOCK:
@@ -241,7 +242,7 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 			guard_lock_acquired_elsewhere(object);
 		break;
 	case TRACE_MUTEX_UNLOCK:
-		if (result == 0 && watch.tx)
+		if (result == 0 && monitor.tx)
 			guard_unlock(object);
 		break;
 	case TRACE_COND_WAKE:
@@ -263,7 +264,7 @@ static void note(enum trace_kind kind, const void *object, uint64_t arg, int res
 /* Returns NULL if the mode is not guard, or as monitor_begin() does. */
 static struct monitor_self *enter_guard(void)
 {
-	return watch.pset || watch.tx ? monitor_begin() : NULL;
+	return monitor.pset || monitor.tx ? monitor_begin() : NULL;
 }
 
 void monitor_note(enum trace_kind kind, const void *object, uint64_t arg, int result)
@@ -297,17 +298,17 @@ void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 	struct monitor_self *self;
 	struct monitor_thread *me;
 
-	if (!(watch.pset | watch.tx | watch.noise))
+	if (!(monitor.pset | monitor.tx | monitor.noise))
 		return;
 	self = monitor_begin();
 	if (!self)
 		return;
 	me = monitor_me();
-	if (watch.noise)
+	if (monitor.noise)
 		make_noise(self);
-	if (watch.tx)
+	if (monitor.tx)
 		(is_lock(kind) ? guard_tx_end_if_tail : guard_tx_end)();
-	if (kind == TRACE_MUTEX_LOCK && watch.tx | watch.locks)
+	if (kind == TRACE_MUTEX_LOCK && monitor.tx | monitor.locks)
 		guard_lock_before(object, pc & TRACE_ADDR_MASK);
 	__atomic_store_n(&me->blocked_on, is_lock(kind) ? (uint64_t)object & ~1ull : 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, MONITOR_BLOCKED, __ATOMIC_SEQ_CST);
@@ -325,7 +326,7 @@ void monitor_entry(uint64_t pc)
 	struct monitor_self *self = &monitor_self;
 	uint32_t flags;
 
-	if (!watch.tx || self->busy)
+	if (!monitor.tx || self->busy)
 		return;
 	self->depth++;
 	flags = rules_function_flags(pc & TRACE_ADDR_MASK);
@@ -354,7 +355,7 @@ void monitor_exit(void)
 {
 	struct monitor_self *self = &monitor_self;
 
-	if (!watch.tx || self->busy || !self->depth)
+	if (!monitor.tx || self->busy || !self->depth)
 		return;
 	if (unlikely(cut_at_exit(self))) {
 		if (self->depth == self->tx_depth)
@@ -369,17 +370,17 @@ void monitor_exit(void)
 
 void monitor_fresh(uint64_t addr, uint64_t size)
 {
-	uint64_t tag = addr >> watch.shift, last = (addr + size) >> watch.shift;
+	uint64_t tag = addr >> monitor.shift, last = (addr + size) >> monitor.shift;
 	struct monitor_self *self;
 
-	if (!(watch.check | watch.pset | watch.tx) || !size)
+	if (!(monitor.check | monitor.pset | monitor.tx) || !size)
 		return;
 	self = monitor_begin();
 	if (!self)
 		return;
-	if (watch.check && tag < last)
+	if (monitor.check && tag < last)
 		check_cells_forget(tag, last - 1);
-	for (uint64_t n = 0; !watch.check && tag < last && n < RANGE_CELLS; n++)
+	for (uint64_t n = 0; !monitor.check && tag < last && n < RANGE_CELLS; n++)
 		guard_cell_forget(tag++);
 	monitor_end(self);
 }
@@ -396,7 +397,7 @@ void monitor_unwound(uint64_t depth)
 		self->depth = (uint32_t)depth;
 	if (self->tx_depth > self->depth) {
 		self->tx_depth = 0;
-		if (watch.tx && monitor_begin()) {
+		if (monitor.tx && monitor_begin()) {
 			guard_tx_end();
 			monitor_end(self);
 		}

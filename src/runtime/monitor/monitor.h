@@ -65,7 +65,7 @@ struct monitor_page {
 
 /* What only the thread itself reads. */
 struct monitor_self {
-	uint32_t slot;		/* index in watch.threads, plus 1; 0: none yet */
+	uint32_t slot;		/* index in monitor.threads, plus 1; 0: none yet */
 	uint32_t busy;		/* 1: the thread runs the monitor's code */
 	uint32_t ended;		/* 1: the thread is not monitored any more, or had no slot */
 	/* depth of the call stack; depth of the call that holds transactions, or 0 */
@@ -87,7 +87,7 @@ struct monitor_self {
 };
 
 /* State of the monitor in this process. */
-struct watch {
+struct monitor {
 	bool check, pset, tx;	/* mode check; mode guard with protect=pset, tx, or both */
 	bool locks;		/* mutexes have rules, too */
 	/* check: all sites of the rules, not only those marked RULES_CHECK */
@@ -106,17 +106,17 @@ struct watch {
 	uint64_t seed;
 	uint64_t started;	/* ns, by CLOCK_MONOTONIC */
 	uint64_t waited_ns;	/* sum of all delays of this process */
-	struct watchlog *log;	/* never NULL */
+	struct monitor_log *log;	/* never NULL */
 	uint32_t threads_used;	/* slots ever used */
 	uint32_t next_serial;
-	uint32_t unborn;	/* threads that were created but have not attached yet */
+	uint32_t unattached;	/* threads that were created but have not attached yet */
 	struct monitor_thread *threads;
 	/* by site: is it a tail? (enum in guard_transaction.c) */
 	uint8_t *tails;
 };
 
 extern SNARLRT_HIDDEN const struct mode mode_monitor;
-extern SNARLRT_HIDDEN struct watch watch;
+extern SNARLRT_HIDDEN struct monitor monitor;
 extern SNARLRT_HIDDEN __thread struct monitor_self monitor_self
 	__attribute__((tls_model("local-exec")));
 
@@ -130,14 +130,12 @@ SNARLRT_HIDDEN void monitor_attach(void);
 SNARLRT_HIDDEN void monitor_thread_exit(void);
 SNARLRT_HIDDEN void monitor_forked(void);
 
-/*
- * Events of the calling thread, in modes check and guard only (SNARLRT_WATCH). Accesses come before
- * they are done.
- */
+/* Events of the calling thread, in mode SNARLRT_MONITOR. Accesses come before they are done. */
 SNARLRT_HIDDEN void monitor_access(uint64_t addr, uint64_t size, uint64_t pc, bool write);
 SNARLRT_HIDDEN void monitor_note(enum trace_kind kind, const void *object, uint64_t arg,
 				 int result);
-SNARLRT_HIDDEN void monitor_cancel(uint64_t handle, uint64_t pc);	/* comes before the cancellation */
+/* Comes before the cancellation. */
+SNARLRT_HIDDEN void monitor_cancel(uint64_t handle, uint64_t pc);
 SNARLRT_HIDDEN void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc);
 SNARLRT_HIDDEN void monitor_wait_end(void);
 SNARLRT_HIDDEN void monitor_entry(uint64_t pc);
@@ -148,7 +146,7 @@ SNARLRT_HIDDEN void monitor_unwound(uint64_t depth);
 
 static inline struct monitor_thread *monitor_me(void)
 {
-	return &watch.threads[monitor_self.slot - 1];
+	return &monitor.threads[monitor_self.slot - 1];
 }
 
 /*
@@ -164,9 +162,9 @@ static inline void monitor_end(struct monitor_self *self)
 }
 
 /* monitor_log.c: the record of these sites, created at first use; NULL: the log is full. */
-SNARLRT_HIDDEN struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a,
+SNARLRT_HIDDEN struct monitor_log_record *monitor_log_record(enum monitor_log_kind kind, uint32_t a,
 							  uint32_t b, uint32_t c);
-SNARLRT_HIDDEN struct watchlog *monitor_log_open(const char *path);
+SNARLRT_HIDDEN struct monitor_log *monitor_log_open(const char *path);
 SNARLRT_HIDDEN void monitor_log_module(uint32_t module, uint64_t base, const char *path);
 
 static inline void monitor_count(uint64_t *counter, uint64_t n)

@@ -11,18 +11,18 @@
 
 #define PROBES 64u	/* slots to try for a record before the log counts as full */
 
-struct watchlog *monitor_log_open(const char *path)
+struct monitor_log *monitor_log_open(const char *path)
 {
 	long fd = path[0] ? sys_call(SYS_open, path, O_RDWR | O_CLOEXEC, 0) : -1;
-	struct watchlog *log = (void *)-1;
+	struct monitor_log *log = (void *)-1;
 	uint32_t unset = 0;
 
 	if (fd >= 0 && sys_call(SYS_lseek, fd, 0, SEEK_END) >= (long)sizeof(*log))
 		log = sys_mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
 	if (fd >= 0)
 		sys_call(SYS_close, fd, 0, 0);
-	if (path[0] && (sys_failed(log) || log->magic != WATCHLOG_MAGIC ||
-			log->version != WATCHLOG_VERSION)) {
+	if (path[0] && (sys_failed(log) || log->magic != MONITOR_LOG_MAGIC ||
+			log->version != MONITOR_LOG_VERSION)) {
 		sys_warn_about("nothing is logged: ", "it is not a log of this version of snarl", path);
 		log = (void *)-1;
 	}
@@ -36,14 +36,14 @@ struct watchlog *monitor_log_open(const char *path)
 	return log;
 }
 
-static bool is(const struct watchlog_record *r, enum watchlog_kind kind, const uint32_t *site)
+static bool is(const struct monitor_log_record *r, enum monitor_log_kind kind, const uint32_t *site)
 {
 	/* pairs with make() */
 	return __atomic_load_n(&r->kind, __ATOMIC_ACQUIRE) == kind && r->site[0] == site[0] &&
 	       r->site[1] == site[1] && r->site[2] == site[2];
 }
 
-static void make(struct watchlog_record *r, enum watchlog_kind kind, const uint32_t *site)
+static void make(struct monitor_log_record *r, enum monitor_log_kind kind, const uint32_t *site)
 {
 	for (int i = 0; i < 3; i++)
 		r->site[i] = site[i];
@@ -51,15 +51,15 @@ static void make(struct watchlog_record *r, enum watchlog_kind kind, const uint3
 	__atomic_store_n(&r->kind, kind, __ATOMIC_RELEASE);
 }
 
-struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, uint32_t b,
+struct monitor_log_record *monitor_log_record(enum monitor_log_kind kind, uint32_t a, uint32_t b,
 					   uint32_t c)
 {
 	uint32_t site[3] = { a, b, c };
 	uint64_t hash = ((a * 31ull + b) * 31 + c) * 7 + kind;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct watchlog_record *r = &watch.log->record[
-			((mix_spread(hash) >> 40) + i) & (WATCHLOG_RECORDS - 1)];
+		struct monitor_log_record *r = &monitor.log->record[
+			((mix_spread(hash) >> 40) + i) & (MONITOR_LOG_RECORDS - 1)];
 
 		if (is(r, kind, site))
 			return r;
@@ -73,14 +73,14 @@ struct watchlog_record *monitor_log_record(enum watchlog_kind kind, uint32_t a, 
 			return r;
 		}
 	}
-	monitor_count(&watch.log->lost_records, 1);
+	monitor_count(&monitor.log->lost_records, 1);
 	return NULL;
 }
 
 void monitor_log_module(uint32_t module, uint64_t base, const char *path)
 {
-	for (uint32_t i = 0; i < WATCHLOG_MODULES; i++) {
-		struct watchlog_module *m = &watch.log->module[i];
+	for (uint32_t i = 0; i < MONITOR_LOG_MODULES; i++) {
+		struct monitor_log_module *m = &monitor.log->module[i];
 		uint32_t used = __atomic_load_n(&m->used, __ATOMIC_ACQUIRE), n = 0;
 
 		if (used && m->module == module && m->base == base)

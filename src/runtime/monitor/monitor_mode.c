@@ -57,12 +57,12 @@ static void on_thread_begin(const struct mode_thread *t)
 {
 	(void)t;
 	monitor_attach();
-	__atomic_fetch_sub(&watch.unborn, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_sub(&monitor.unattached, 1, __ATOMIC_SEQ_CST);
 }
 
 const struct mode mode_monitor = {
 	.name = "check or guard",
-	.id = SNARLRT_WATCH,
+	.id = SNARLRT_MONITOR,
 	.access = on_access,
 	.range = on_range,
 	.atomic_begin = on_atomic_begin,

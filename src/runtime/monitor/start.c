@@ -11,13 +11,13 @@ static uint32_t wanted_flags(void)
 {
 	uint32_t flags = 0;
 
-	if (watch.check)
-		return watch.all ? UINT32_MAX : RULES_CHECK;
-	if (!(watch.pset | watch.tx))
+	if (monitor.check)
+		return monitor.all ? UINT32_MAX : RULES_CHECK;
+	if (!(monitor.pset | monitor.tx))
 		return UINT32_MAX;
-	if (watch.pset)
+	if (monitor.pset)
 		flags |= RULES_OPEN | RULES_SOURCE | RULES_LATE;
-	if (watch.tx)
+	if (monitor.tx)
 		flags |= RULES_IN_TX | RULES_CUT | RULES_REMOTE | RULES_LOCK | RULES_CANCEL;
 	return flags;
 }
@@ -28,49 +28,49 @@ static bool load(const struct run_options *o)
 	long active;
 
 	/* With noise, all sites are active, whatever else is monitored. */
-	watch.active = wanted_flags();
-	active = rules_load(o->rules, watch.noise ? UINT32_MAX : watch.active, &trouble);
+	monitor.active = wanted_flags();
+	active = rules_load(o->rules, monitor.noise ? UINT32_MAX : monitor.active, &trouble);
 
 	if (active < 0) {
 		sys_warn_about("the rules cannot be used, nothing is monitored: ", trouble, o->rules);
 		return false;
 	}
-	watch.locks = (watch.pset | watch.tx) && rules_any(RULES_LOCK);
-	watch.log->rules_check = rules_header()->check;
-	watch.tails = arena_pages(rules_header()->sites);
+	monitor.locks = (monitor.pset | monitor.tx) && rules_any(RULES_LOCK);
+	monitor.log->rules_check = rules_header()->check;
+	monitor.tails = arena_pages(rules_header()->sites);
 	/*
 	 * Without an active site, check goes on: then the hooks of all sites are switched off,
 	 * and the program is fast.
 	 */
-	return (active > 0 || watch.check) && watch.tails;
+	return (active > 0 || monitor.check) && monitor.tails;
 }
 
 bool monitor_start(const struct run_options *o)
 {
-	watch.check = o->mode == RUN_MODE_CHECK;
-	watch.all = o->places == RUN_PLACES_ALL;
-	watch.pset = o->mode == RUN_MODE_GUARD && o->protect != RUN_PROTECT_TX;
-	watch.tx = o->mode == RUN_MODE_GUARD && o->protect != RUN_PROTECT_PSET;
-	watch.noise = (uint32_t)o->noise;
-	watch.nap_ns = (uint32_t)o->nap * 1000;
-	watch.seed = o->seed;
-	watch.started = sys_clock_ns(CLOCK_MONOTONIC);
-	watch.wait_ns = o->wait * 1000;
-	watch.shift = (uint32_t)o->granularity;
+	monitor.check = o->mode == RUN_MODE_CHECK;
+	monitor.all = o->places == RUN_PLACES_ALL;
+	monitor.pset = o->mode == RUN_MODE_GUARD && o->protect != RUN_PROTECT_TX;
+	monitor.tx = o->mode == RUN_MODE_GUARD && o->protect != RUN_PROTECT_PSET;
+	monitor.noise = (uint32_t)o->noise;
+	monitor.nap_ns = (uint32_t)o->nap * 1000;
+	monitor.seed = o->seed;
+	monitor.started = sys_clock_ns(CLOCK_MONOTONIC);
+	monitor.wait_ns = o->wait * 1000;
+	monitor.shift = (uint32_t)o->granularity;
 	/* The shadow has one owner for 8 bytes, so streaks need this granularity. */
-	watch.streaks = watch.check && watch.all && !watch.noise && watch.shift == 3;
-	watch.log = monitor_log_open(o->log);
-	watch.threads = arena_pages(MONITOR_THREADS * sizeof(*watch.threads));
-	if (!watch.log || !watch.threads)
+	monitor.streaks = monitor.check && monitor.all && !monitor.noise && monitor.shift == 3;
+	monitor.log = monitor_log_open(o->log);
+	monitor.threads = arena_pages(MONITOR_THREADS * sizeof(*monitor.threads));
+	if (!monitor.log || !monitor.threads)
 		return false;
 	if (!o->rules[0]) {
-		watch.everywhere = o->noise > 0;
+		monitor.everywhere = o->noise > 0;
 		if (o->mode != RUN_MODE_OFF)
 			sys_warn("SNARL_OPTIONS has no rules=FILE; nothing is monitored");
-		watch.check = watch.pset = watch.tx = false;
-		return watch.everywhere;
+		monitor.check = monitor.pset = monitor.tx = false;
+		return monitor.everywhere;
 	}
-	return load(o) && (watch.check ? check_cells_init() : guard_cells_init());
+	return load(o) && (monitor.check ? check_cells_init() : guard_cells_init());
 }
 
 void monitor_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path)
@@ -81,6 +81,6 @@ void monitor_module(const uint8_t *id, uint32_t id_size, uint64_t base, const ch
 	if (m < 0)
 		return;
 	rules_offsets(id, id_size, &count);
-	__atomic_fetch_add(&watch.log->places, (uint32_t)count, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&monitor.log->places, (uint32_t)count, __ATOMIC_RELAXED);
 	monitor_log_module((uint32_t)m, base, path);
 }

@@ -142,7 +142,7 @@ static void start_monitor(const struct run_options *o)
 		snarlrt_sites_use(rules_offsets);
 	shadow_map();
 	mode_set(&mode_monitor);
-	snarlrt.sync_ignored = !(watch.pset | watch.tx | watch.noise);
+	snarlrt.sync_ignored = !(monitor.pset | monitor.tx | monitor.noise);
 	snarlrt_thread_end_init();
 	monitor_attach();
 	snarlrt_process_init();
@@ -192,7 +192,7 @@ static void start_production(const struct run_options *o)
 {
 	if (mode_monitors()) {
 		dual_start("none", false);
-		dual_choose(watch.everywhere ? dual_choose_all : has_rule_site, NULL);
+		dual_choose(monitor.everywhere ? dual_choose_all : has_rule_site, NULL);
 	} else {
 		dual_start(o->active, !mode_is_off());
 	}

@@ -152,8 +152,8 @@ static void report_module(struct found *f, struct module *m)
 					 .stored = (uint32_t)sizeof(f->module) +
 						   f->module.build_id_size + f->module.path_size };
 	snarlrt_chunk_write(&f->chunk);
-	snarlrt_sites_tell();
-	snarlrt_sites_tell_module(&m->sites);
+	snarlrt_sites_write_meta();
+	snarlrt_sites_write_module(&m->sites);
 }
 
 static int on_module(struct dl_phdr_info *info, size_t size, void *arg)

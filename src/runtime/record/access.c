@@ -56,10 +56,10 @@ void record_access(uint64_t addr, uint64_t site)
 	if (unlikely(self->claims) && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) == 0)
 		allocation_claim(self, addr);
-	/* The access is recorded unless its memory is cut. If it is, the pending calls come first. */
-	if (__snarl_tls.frame != __snarl_tls.told && addr <= TRACE_ADDR_MASK >> 1 &&
+	/* Unless the memory is cut, the access will be recorded; so pending calls can be, first. */
+	if (__snarl_tls.frame != __snarl_tls.emitted && addr <= TRACE_ADDR_MASK >> 1 &&
 	    *(uint16_t *)(SHADOW_BASE + (addr >> 3) * 2) != __snarl_tls.own)
-		snarlrt_tell_frames(self);
+		snarlrt_emit_calls(self);
 	if (!snarlrt_timed && access_quick(&__snarl_tls, addr, site)) {
 		snarlrt_leave(self);
 		return;
@@ -69,7 +69,7 @@ void record_access(uint64_t addr, uint64_t site)
 	if (verdict != SHADOW_DROP) {
 		if (verdict == SHADOW_UNDECIDED)
 			__snarl_tls.undecided++;
-		snarlrt_tell_frames(self);
+		snarlrt_emit_calls(self);
 		if (unlikely(snarlrt_timed))
 			append_timed(self, &r);
 		else
@@ -89,7 +89,7 @@ static inline bool range_quick(struct snarlrt_thread *self, uint64_t addr, uint6
 	struct trace_record *cur = tls->cur;
 	bool undecided = false;
 
-	if (size > SHADOW_SMALL || tls->frame != tls->told || !tls->own_uncut || snarlrt_timed ||
+	if (size > SHADOW_SMALL || tls->frame != tls->emitted || !tls->own_uncut || snarlrt_timed ||
 	    (uintptr_t)cur % STAMP_BYTES == 0 || (uintptr_t)(cur + 1) % STAMP_BYTES == 0)
 		return false;
 	if (!shadow_small_is(addr, size, SHADOW_SHARED)) {
@@ -126,7 +126,7 @@ void record_range(uint64_t addr, uint64_t size, uint64_t site)
 
 		if (verdict == SHADOW_UNDECIDED)
 			__snarl_tls.undecided++;
-		snarlrt_tell_frames(self);
+		snarlrt_emit_calls(self);
 		r[1].addr = snarlrt_timed ? clock_now_behind(self) : self->last_time;
 		snarlrt_append(self, r, 2);
 	}

@@ -127,8 +127,8 @@ static inline __attribute__((always_inline)) void note(struct snarlrt_thread *se
 {
 	uint64_t time;
 
-	if (__snarl_tls.told != __snarl_tls.frame)
-		snarlrt_tell_frames(self);
+	if (__snarl_tls.emitted != __snarl_tls.frame)
+		snarlrt_emit_calls(self);
 	if (unlikely(snarlrt_near_end()))
 		snarlrt_make_room(self);
 	time = clock_event(self, (const void *)addr);

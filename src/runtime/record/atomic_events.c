@@ -16,8 +16,8 @@ static inline void begin(struct mode_atomic *op, bool folds)
 	op->self = snarlrt_enter();
 	if (!op->self)
 		return;
-	if (__snarl_tls.told != __snarl_tls.frame && !folds)
-		snarlrt_tell_frames(op->self);
+	if (__snarl_tls.emitted != __snarl_tls.frame && !folds)
+		snarlrt_emit_calls(op->self);
 	snarlrt_make_room(op->self);
 	op->seen = clock_lock(op->self, (const void *)op->addr);
 }

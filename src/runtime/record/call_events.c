@@ -48,10 +48,10 @@ static inline __attribute__((always_inline)) void note(enum trace_kind kind, uns
 
 	if (!self)
 		return;
-	if (__snarl_tls.told != __snarl_tls.frame)
-		snarlrt_tell_frames(self);
+	if (__snarl_tls.emitted != __snarl_tls.frame)
+		snarlrt_emit_calls(self);
 	if (!is_frequent(kind))
-		self->unlooked = 0;
+		self->since_tsc = 0;
 	if (unlikely(snarlrt_near_end()))
 		snarlrt_make_room(self);
 	time = event_time(self, kind, object, arg);
@@ -101,8 +101,8 @@ static __attribute__((noinline)) void prepare_event(struct snarlrt_thread *self)
 {
 	if (!mode_traces() || !snarlrt_enter())
 		return;
-	if (__snarl_tls.told != __snarl_tls.frame)
-		snarlrt_tell_frames(self);
+	if (__snarl_tls.emitted != __snarl_tls.frame)
+		snarlrt_emit_calls(self);
 	snarlrt_make_room(self);
 	snarlrt_leave(self);
 }

@@ -76,7 +76,7 @@ static inline uint64_t clock_after(struct snarlrt_thread *self, uint64_t seen)
 {
 	uint64_t now = self->last_time + CLOCK_STEP;
 
-	if (unlikely(self->unlooked++ % CLOCK_TSC_INTERVAL == 0)) {
+	if (unlikely(self->since_tsc++ % CLOCK_TSC_INTERVAL == 0)) {
 		uint64_t counter = sys_ticks() & -(uint64_t)CLOCK_STEP;
 
 		if (now < counter)
@@ -112,7 +112,7 @@ static inline uint64_t clock_plausible(const struct snarlrt_thread *self, uint64
 /* The current time by the TSC: for stamps, and for events without an object. */
 static inline uint64_t clock_now(struct snarlrt_thread *self)
 {
-	self->unlooked = 0;
+	self->since_tsc = 0;
 	return clock_after(self, 0);
 }
 

@@ -16,7 +16,7 @@ void record_entry(uint64_t caller, uint64_t pc)
 		*__snarl_tls.frame++ = (struct snarlrt_frame){ caller, caller };
 	else {
 		/* C counts exits of such calls; it sees all of them only if no call is pending. */
-		snarlrt_tell_frames(self);
+		snarlrt_emit_calls(self);
 		self->too_deep++;
 	}
 	snarlrt_leave(self);
@@ -55,7 +55,7 @@ void record_exit(uint64_t pc)
 	} else if (tls->frame > self->frames) {
 		r = (struct trace_record){ 0, TRACE_SITE(TRACE_FUNC_EXIT, 0, pc) };
 		tls->frame--;
-		tls->told = tls->frame;
+		tls->emitted = tls->frame;
 		if (!remove_entry(self) && !snarlrt.profiling &&
 		    !snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
@@ -82,8 +82,8 @@ static void truncate_frames(struct snarlrt_tls *tls, uint64_t depth)
 	tls->self->too_deep = depth > room ? (uint32_t)(depth - room) : 0;
 	to = tls->self->frames + (depth > room ? room : depth);
 	tls->frame = to;
-	if (tls->told > to)
-		tls->told = to;
+	if (tls->emitted > to)
+		tls->emitted = to;
 }
 
 void record_unwind(uint64_t depth)

@@ -84,7 +84,7 @@ static inline uint64_t mutex_event_wait(struct snarlrt_thread *self, const void 
  * Whether mutex_note() may be tried: the thread records and is not inside the runtime. The real
  * functions have been resolved then.
  */
-static inline bool mutex_is_quiet(void)
+static inline bool mutex_may_note(void)
 {
 	const struct snarlrt_tls *tls = &__snarl_tls;
 
@@ -103,7 +103,7 @@ static inline __attribute__((always_inline)) bool mutex_note(enum trace_kind kin
 	struct snarlrt_thread *self = tls->self;
 	uint64_t *time = mutex_time(mutex), now;
 
-	if (unlikely(!mutex_is_quiet() || !time || !mutex_is_held(self, mutex) ||
+	if (unlikely(!mutex_may_note() || !time || !mutex_is_held(self, mutex) ||
 		     !clock_is_near(self, *time)))
 		return false;
 	tls->busy = 1;

@@ -207,7 +207,7 @@ static bool is_worth_deciding(const struct snarlrt_thread *self, uint32_t undeci
 {
 	return undecided &&
 	       (undecided > count / UNDECIDED_SHARE || count < LIVE_RING_RECORDS / 2 ||
-		undecided + self->undecided_more > (count + self->in_loops) / UNDECIDED_SHARE);
+		undecided + self->undecided_more > (count + self->loop_excess) / UNDECIDED_SHARE);
 }
 
 void snarlrt_flush(struct snarlrt_thread *self)
@@ -234,11 +234,11 @@ void snarlrt_flush(struct snarlrt_thread *self)
 		.time = self->live->time,
 	};
 	if (snarlrt.filter && is_worth_deciding(self, tls->undecided, chunk->count))
-		snarlrt_stash_push(chunk, chunk->count + self->in_loops);
+		snarlrt_stash_push(chunk, chunk->count + self->loop_excess);
 	else
 		snarlrt_chunk_write(chunk);
 	tls->undecided = 0;
-	self->in_loops = self->undecided_more = 0;
+	self->loop_excess = self->undecided_more = 0;
 	nest_forget();
 	ring_clear(self, end);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -316,18 +316,18 @@ void snarlrt_stamp(void)
 	snarlrt_leave(self);
 }
 
-void snarlrt_tell_frames(struct snarlrt_thread *self)
+void snarlrt_emit_calls(struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
 	if (snarlrt.profiling)
-		tls->told = tls->frame;
-	while (tls->told < tls->frame) {
-		struct trace_record r = { tls->told->caller & TRACE_ADDR_MASK,
-					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->told->pc) };
+		tls->emitted = tls->frame;
+	while (tls->emitted < tls->frame) {
+		struct trace_record r = { tls->emitted->caller & TRACE_ADDR_MASK,
+					  TRACE_SITE(TRACE_FUNC_ENTRY, 0, tls->emitted->pc) };
 
-		self->quiet[tls->told->pc % SNARLRT_QUIET] = 0;
-		tls->told++;
+		self->empty_calls[tls->emitted->pc % SNARLRT_EMPTY_CALLS] = 0;
+		tls->emitted++;
 		if (!snarlrt_append_quick(r.addr, r.site))
 			snarlrt_append(self, &r, 1);
 	}

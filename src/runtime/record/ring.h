@@ -54,7 +54,7 @@ static inline void snarlrt_leave(struct snarlrt_thread *self)
 {
 	struct snarlrt_tls *tls = &__snarl_tls;
 
-	if (tls->frame != tls->told) {
+	if (tls->frame != tls->emitted) {
 		tls->saved = tls->cur;
 		tls->cur = NULL;
 	}
@@ -86,7 +86,7 @@ SNARLRT_HIDDEN void snarlrt_flush(struct snarlrt_thread *self);
 SNARLRT_HIDDEN bool snarlrt_chunk_write(struct trace_chunk *chunk);
 SNARLRT_HIDDEN void snarlrt_outbox_flush(void);	/* writes the outbox to the file */
 /* Records the entries of all pending calls. Called between enter and leave. */
-SNARLRT_HIDDEN void snarlrt_tell_frames(struct snarlrt_thread *self);
+SNARLRT_HIDDEN void snarlrt_emit_calls(struct snarlrt_thread *self);
 
 /*
  * Appends one record. False: it was not appended, and the caller calls snarlrt_append(), because a

@@ -16,7 +16,7 @@
 #define SMALL_BYTES 16u	/* accesses up to this size are handled granule by granule */
 
 bool snarlrt_sharing_any;
-uint32_t snarlrt_sharing_sites[SHADOW_PLACES / 32] SNARLRT_BIG;
+uint32_t snarlrt_sharing_sites[SHARING_SITE_BITS / 32] SNARLRT_BIG;
 
 void shadow_map(void)
 {

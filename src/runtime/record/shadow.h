@@ -79,13 +79,13 @@ static inline void shadow_prefetch(uint64_t addr)
  * other sites may share a bit, which only keeps more records. Only snarlrt_touch
  * (shadow_x86_64.S) tests them; it handles most first accesses.
  */
-#define SHADOW_PLACES 65536u
+#define SHARING_SITE_BITS 65536u
 extern SNARLRT_HIDDEN bool snarlrt_sharing_any;	/* at least one bit is set */
-extern SNARLRT_HIDDEN uint32_t snarlrt_sharing_sites[SHADOW_PLACES / 32];
+extern SNARLRT_HIDDEN uint32_t snarlrt_sharing_sites[SHARING_SITE_BITS / 32];
 
 static inline void shadow_add_sharing_site(uint64_t pc)
 {
-	snarlrt_sharing_sites[pc % SHADOW_PLACES / 32] |= 1u << pc % 32;
+	snarlrt_sharing_sites[pc % SHARING_SITE_BITS / 32] |= 1u << pc % 32;
 	snarlrt_sharing_any = true;
 }
 

@@ -140,23 +140,23 @@ static unsigned decide_all(struct shadow_decider *d, uint16_t *s, const uint16_t
 }
 
 unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride,
-			    uint64_t turns, uint64_t size)
+			    uint64_t iterations, uint64_t size)
 {
-	uint64_t last = addr + (turns - 1) * stride;
-	bool apart = stride + 8 > 16 && stride != size,
+	uint64_t last = addr + (iterations - 1) * stride;
+	bool strided = stride + 8 > 16 && stride != size,
 	     within = size <= 8 && ((addr | stride) & (size - 1)) == 0;
 	unsigned found = 0;
 
 	if (!d->uncut || stride + LONGEST >= 2 * LONGEST ||
-	    (addr | last) >= SHADOW_USER_END - size || (apart && !within)) {
-		for (; turns > 0; turns--, addr += stride)
+	    (addr | last) >= SHADOW_USER_END - size || (strided && !within)) {
+		for (; iterations > 0; iterations--, addr += stride)
 			found |= decided(shadow_decide_access(d, addr & TRACE_ADDR_MASK, size));
 		return found;
 	}
-	if (!apart)
+	if (!strided)
 		return addr < last ? decide_all(d, shadow_of(addr), shadow_of(last + size - 1)) :
 				     decide_all(d, shadow_of(last), shadow_of(addr + size - 1));
-	for (; turns > 0; turns--, addr += stride)
+	for (; iterations > 0; iterations--, addr += stride)
 		found |= decided(decide_granule(d, shadow_of(addr)));
 	return found;
 }

@@ -58,7 +58,7 @@ enum { SHADOW_SOME_DROP = 1, SHADOW_SOME_KEEP = 2 };
 
 /* Decides an access of a loop in all iterations. Returns the set of decisions. */
 SNARLRT_HIDDEN unsigned shadow_decide_loop(struct shadow_decider *d, uint64_t addr, uint64_t stride,
-					   uint64_t turns, uint64_t size);
+					   uint64_t iterations, uint64_t size);
 
 /*
  * Marks the pages of memory that is reset. Called before the shadow is cleared, so that a thread

@@ -341,7 +341,7 @@ static void write_meta(size_t size)
 	snarlrt_chunk_write(&meta.chunk);
 }
 
-void snarlrt_sites_tell(void)
+void snarlrt_sites_write_meta(void)
 {
 	size_t n;
 
@@ -354,7 +354,7 @@ void snarlrt_sites_tell(void)
 	write_meta(n);
 }
 
-void snarlrt_sites_tell_module(const struct snarlrt_sites *s)
+void snarlrt_sites_write_module(const struct snarlrt_sites *s)
 {
 	size_t n;
 

@@ -43,8 +43,8 @@ SNARLRT_HIDDEN void snarlrt_sites_apply(struct snarlrt_sites *s, const struct dl
 					const uint8_t *id, uint32_t id_size);
 
 /* Writes META chunks: that a list was used, and what was done to a module. */
-SNARLRT_HIDDEN void snarlrt_sites_tell(void);
-SNARLRT_HIDDEN void snarlrt_sites_tell_module(const struct snarlrt_sites *s);
+SNARLRT_HIDDEN void snarlrt_sites_write_meta(void);
+SNARLRT_HIDDEN void snarlrt_sites_write_module(const struct snarlrt_sites *s);
 /* In a forked child, whose trace is a new one: the first of these chunks is written again. */
 SNARLRT_HIDDEN void snarlrt_sites_forked(void);
 

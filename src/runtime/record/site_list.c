@@ -89,7 +89,7 @@ static const char *parse(struct sitefile *f, const char *text, size_t size)
 			module = add_module(f, &in.last, site, sharing);
 		if (!module)
 			return "no memory for it";
-		if (in.last.place) {
+		if (in.last.has_site) {
 			*site++ = in.last.offset;
 			module->count++;
 		}

@@ -134,8 +134,8 @@ static struct snarlrt_thread *thread_alloc(void)
 	t->out = arena_alloc(OUT_BYTES);
 	t->coder = arena_pages(sizeof(*t->coder));	/* its slots are aligned to cache lines */
 	t->deferred = arena_alloc(sizeof(*t->deferred));
-	t->quiet = arena_pages(SNARLRT_QUIET);
-	return t->frames && t->out && t->coder && t->deferred && t->quiet ? t : NULL;
+	t->empty_calls = arena_pages(SNARLRT_EMPTY_CALLS);
+	return t->frames && t->out && t->coder && t->deferred && t->empty_calls ? t : NULL;
 }
 
 static void thread_free(struct snarlrt_thread *t)
@@ -189,7 +189,7 @@ void snarlrt_thread_set_slot(struct snarlrt_thread *t, uint64_t seq)
 	t->live->time = clock_now(t);
 	tls->cur = t->ring;
 	tls->undecided = 0;
-	t->in_loops = t->undecided_more = 0;
+	t->loop_excess = t->undecided_more = 0;
 	nest_forget();
 	/* No shadow word is ever 1. With filter=off `own` is 1 and matches none: all is kept. */
 	snarlrt_set_own(tls, snarlrt.filter && own ? (uint16_t)(own + 1) : 1);
@@ -249,11 +249,11 @@ struct snarlrt_thread *snarlrt_thread_attach(uint32_t id, uint32_t parent, uint3
 	t->held_stripe = NULL;
 	find_stack(t, parent, ordinal, stack);
 	tls->self = t;
-	tls->frame = tls->told = t->frames;
+	tls->frame = tls->emitted = t->frames;
 	tls->frame_end = t->frames + FRAMES_BYTES / sizeof(*t->frames);
 	tls->frame_first = t->frames;
-	tls->quiet = t->quiet;
-	tls->tell_end = mode_records() ? tls->frame_end - 1 : NULL;
+	tls->empty_calls = t->empty_calls;
+	tls->eager_end = mode_records() ? tls->frame_end - 1 : NULL;
 	snarlrt_thread_set_slot(t, 0);
 	snarlrt_thread_start_event(t, parent, ordinal, routine);
 	tls->busy = 0;
@@ -313,8 +313,8 @@ void snarlrt_thread_exit(void)
 	tls->own_uncut = 0;
 	tls->cur = tls->saved = NULL;
 	tls->self = NULL;
-	tls->frame = tls->frame_end = tls->frame_first = tls->tell_end = NULL;
-	tls->told = (struct snarlrt_frame *)-1;
+	tls->frame = tls->frame_end = tls->frame_first = tls->eager_end = NULL;
+	tls->emitted = (struct snarlrt_frame *)-1;
 	__atomic_store_n(&self->live->thread, 0, __ATOMIC_RELEASE);
 	thread_free(self);
 	tls->busy = 0;

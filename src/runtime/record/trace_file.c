@@ -266,8 +266,8 @@ static void stop_recording(void)
 	tls->own_uncut = 0;
 	tls->cur = tls->saved = NULL;
 	tls->self = NULL;
-	tls->frame = tls->frame_end = tls->frame_first = tls->tell_end = NULL;
-	tls->told = (struct snarlrt_frame *)-1;
+	tls->frame = tls->frame_end = tls->frame_first = tls->eager_end = NULL;
+	tls->emitted = (struct snarlrt_frame *)-1;
 }
 
 /*
@@ -297,7 +297,7 @@ void record_forked(void)
 		stop_recording();
 		return;
 	}
-	tls->told = self->frames;
+	tls->emitted = self->frames;
 	snarlrt_thread_set_slot(self, 0);
 	snarlrt_thread_start_event(self, self->parent, self->ordinal, NULL);
 	write_command();

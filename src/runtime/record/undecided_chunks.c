@@ -38,7 +38,7 @@ struct filter {
 	struct trace_record *kept;	/* where the next kept record goes */
 	const struct trace_record *end;	/* of the chunk's records */
 	uint64_t dropped;	/* number of accesses dropped */
-	uint64_t in_loops;	/* loop excess of the chunk */
+	uint64_t loop_excess;	/* loop excess of the chunk */
 	/*
 	 * Records that are kept only if a kept event follows: the function entries around it, and
 	 * the last stamp.
@@ -87,25 +87,25 @@ static bool is_kept(struct filter *f, const struct trace_record *r, unsigned kin
 	return false;
 }
 
-/* Keeps the accesses of a loop that `which` has bits for, in iterations [from, from + turns). */
+/* Keeps some accesses of a loop, by bits of `which`, in `iterations` iterations from `from` on. */
 static void put_iterations(struct filter *f, const struct trace_loop *l, uint32_t which,
-			   uint64_t from, uint64_t turns)
+			   uint64_t from, uint64_t iterations)
 {
-	struct trace_record *group = f->kept, *r = group + (turns > 1);
+	struct trace_record *group = f->kept, *r = group + (iterations > 1);
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < l->accesses; i++)
 		if (which >> i & 1) {
 			r = trace_loop_put(r,
 					   (l->at[i].addr + from * l->stride[i]) & TRACE_ADDR_MASK,
-					   turns > 1 ? l->stride[i] : 0, l->at[i].site);
+					   iterations > 1 ? l->stride[i] : 0, l->at[i].site);
 			count++;
 		}
-	f->dropped += turns * (l->accesses - count);
+	f->dropped += iterations * (l->accesses - count);
 	if (!count)
 		return;
-	if (turns > 1)
-		trace_loop_head(group, turns, count);
+	if (iterations > 1)
+		trace_loop_head(group, iterations, count);
 	f->kept = r;
 }
 
@@ -135,15 +135,15 @@ static void split_loop(struct filter *f, const struct trace_loop *l, uint32_t al
 	const struct trace_record *full = kept + LIVE_RING_RECORDS - behind - size;
 	uint64_t from = 0;
 
-	while (from < l->turns) {
+	while (from < l->iterations) {
 		uint32_t which = all | kept_in_iteration(l, some, from);
 		uint64_t to = from + 1;
 
-		while (to < l->turns && (all | kept_in_iteration(l, some, to)) == which)
+		while (to < l->iterations && (all | kept_in_iteration(l, some, to)) == which)
 			to++;
-		if (to < l->turns && f->kept + size > full) {
+		if (to < l->iterations && f->kept + size > full) {
 			which = all | some;
-			to = l->turns;
+			to = l->iterations;
 		}
 		put_iterations(f, l, which, from, to - from);
 		from = to;
@@ -157,10 +157,10 @@ static void filter_loop(struct filter *f, const struct trace_record *r, size_t s
 	struct trace_loop l;
 
 	trace_loop_begin(&l, r);
-	f->in_loops += l.turns * l.accesses - size;
+	f->loop_excess += l.iterations * l.accesses - size;
 	for (unsigned i = 0; i < l.accesses; i++) {
-		unsigned found = shadow_decide_loop(&decider, l.at[i].addr, l.stride[i], l.turns,
-						    access_size(&l.at[i]));
+		unsigned found = shadow_decide_loop(&decider, l.at[i].addr, l.stride[i],
+						    l.iterations, access_size(&l.at[i]));
 
 		keep |= (found & SHADOW_SOME_KEEP ? 1u : 0) << i;
 		drop |= (found & SHADOW_SOME_DROP ? 1u : 0) << i;
@@ -172,7 +172,7 @@ static void filter_loop(struct filter *f, const struct trace_record *r, size_t s
 	if (keep & drop)
 		split_loop(f, &l, keep & ~drop, keep & drop, size, (size_t)(f->end - r) - size);
 	else
-		put_iterations(f, &l, keep, 0, l.turns);
+		put_iterations(f, &l, keep, 0, l.iterations);
 }
 
 /* Keeps a nest: all its memory was shared when it was recorded. */
@@ -180,7 +180,7 @@ static void keep_nest(struct filter *f, const struct trace_record *r, size_t siz
 {
 	put_pending(f);
 	f->untimed = true;
-	f->in_loops += trace_loop_events(r) - size;
+	f->loop_excess += trace_loop_events(r) - size;
 	for (size_t i = 0; i < size; i++)
 		*f->kept++ = r[i];
 }
@@ -278,7 +278,7 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 	/* nothing was dropped: the chunk is written as it is */
 	if (f.dropped == 0 && count > 0) {
 		snarlrt_chunk_write(chunk);
-		return chunk->count + f.in_loops;
+		return chunk->count + f.loop_excess;
 	}
 	put_pending(&f);
 	*out = *chunk;
@@ -290,7 +290,7 @@ static uint64_t decide(struct trace_chunk *chunk, bool cut)
 	snarlrt_chunk_write(out);
 	if (cut)
 		snarlrt.live->cut_records += f.dropped;
-	return chunk->count + f.in_loops;
+	return chunk->count + f.loop_excess;
 }
 
 /*

@@ -20,11 +20,11 @@ static bool is_access(uint16_t op)
 	return op == 0 || kind == TRACE_READ || kind == TRACE_WRITE;
 }
 
-static void add(struct access_groups *b, const struct trace_bunch *from, uint64_t time)
+static void add(struct access_groups *b, const struct trace_access_group *from, uint64_t time)
 {
 	uint64_t *last = map_put(&b->by_site, from->site & TRACE_ADDR_MASK, NULL);
-	struct trace_record accesses[TRACE_BUNCH_MOST];
-	unsigned n = trace_bunch_expand(from, 0, accesses);
+	struct trace_record accesses[ACCESS_GROUP_MAX];
+	unsigned n = trace_access_group_expand(from, 0, accesses);
 
 	b->entries = xgrow(b->entries, b->count, &b->capacity, sizeof(*b->entries));
 	b->entries[b->count++] = (struct access_group){
@@ -40,24 +40,26 @@ static void add(struct access_groups *b, const struct trace_bunch *from, uint64_
 int access_groups_add(struct access_groups *b, const uint8_t *payload, size_t size, uint64_t time)
 {
 	union {
-		struct trace_bunch bunch;
-		uint8_t bytes[sizeof(struct trace_bunch) + TRACE_BUNCH_MOST * sizeof(struct trace_bunch_access)];
+		struct trace_access_group group;
+		uint8_t bytes[sizeof(struct trace_access_group) +
+			      ACCESS_GROUP_MAX * sizeof(struct trace_group_access)];
 	} one;
 
 	while (size > 0) {
 		size_t bytes;
 
-		if (size < sizeof(one.bunch))
+		if (size < sizeof(one.group))
 			return -1;
-		memcpy(one.bytes, payload, sizeof(one.bunch));
-		bytes = trace_bunch_size(one.bunch.count);
-		if (one.bunch.count < TRACE_BUNCH_LEAST || one.bunch.count > TRACE_BUNCH_MOST || bytes > size)
+		memcpy(one.bytes, payload, sizeof(one.group));
+		bytes = trace_access_group_size(one.group.count);
+		if (one.group.count < ACCESS_GROUP_MIN || one.group.count > ACCESS_GROUP_MAX ||
+		    bytes > size)
 			return -1;
 		memcpy(one.bytes, payload, bytes);
-		for (unsigned i = 0; i < one.bunch.count; i++)
-			if (!is_access(one.bunch.access[i].op))
+		for (unsigned i = 0; i < one.group.count; i++)
+			if (!is_access(one.group.access[i].op))
 				return -1;
-		add(b, &one.bunch, time);
+		add(b, &one.group, time);
 		payload += bytes;
 		size -= bytes;
 	}
@@ -75,7 +77,7 @@ static const struct access_group *find(const struct access_groups *b, uint64_t s
 	e = &b->entries[*at - 1];
 	while (e->time > time && e->earlier)
 		e = &b->entries[e->earlier - 1];
-	return e->count == trace_bunch_count(site) ? e : NULL;
+	return e->count == trace_access_group_count(site) ? e : NULL;
 }
 
 int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time,

@@ -33,7 +33,7 @@ int access_groups_add(struct access_groups *b, const uint8_t *payload, size_t si
 void access_groups_free(struct access_groups *b);
 
 /*
- * Expands a record of kind BUNCH to at most TRACE_BUNCH_MOST accesses. Returns their number, or -1
+ * Expands a record of kind BUNCH to at most ACCESS_GROUP_MAX accesses. Returns their number, or -1
  * if the trace does not describe its group. `time` is the last recorded time before the record.
  */
 int access_groups_expand(const struct access_groups *b, const struct trace_record *r, uint64_t time,

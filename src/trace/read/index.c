@@ -428,7 +428,7 @@ int index_read_access_groups(struct index *idx, struct err *err)
 		struct payload p;
 		int got;
 
-		if (c.type != TRACE_CHUNK_BUNCHES)
+		if (c.type != TRACE_CHUNK_ACCESS_GROUPS)
 			continue;
 		if (index_payload(idx, idx->others[i], &c, &p, err) < 0)
 			return -1;

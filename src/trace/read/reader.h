@@ -97,7 +97,7 @@ int reader_next(struct reader *r, struct event *ev, struct err *err);
 struct reader_wanted {
 	uint64_t page;		/* number of the page that `bits` describes; UINT64_MAX: none */
 	const uint64_t *bits;	/* a bit for each granule of the page; NULL: all are wanted */
-	const uint64_t *(*turn)(void *ctx, uint64_t page);	/* finds another page's bits */
+	const uint64_t *(*select)(void *ctx, uint64_t page);	/* finds another page's bits */
 	void *ctx;
 	const uint64_t *sites;	/* NULL, or a bit for each site: reader_site() is its number */
 };
@@ -118,7 +118,7 @@ static inline bool reader_has_site(const uint64_t *sites, uint64_t pc)
 static inline void reader_turn(struct reader_wanted *w, uint64_t page)
 {
 	w->page = page;
-	w->bits = w->turn(w->ctx, page);
+	w->bits = w->select(w->ctx, page);
 }
 
 /* Whether the access lies within one granule and that is not wanted. */

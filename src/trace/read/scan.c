@@ -21,7 +21,7 @@ struct access_scan {
 	const struct index *idx;
 	uint64_t loop_events;	/* number of accesses that loops of the chunk stand for */
 	uint64_t last_time;	/* last recorded time in the chunk */
-	struct trace_record group[TRACE_BUNCH_MOST];
+	struct trace_record group[ACCESS_GROUP_MAX];
 	bool stopped;		/* fn returned false */
 };
 
@@ -65,7 +65,7 @@ static bool report_loop(struct access_scan *s, const struct trace_record *head)
 	struct trace_record access;
 
 	trace_loop_begin(&s->loop, head);
-	while (s->loop.turns) {
+	while (s->loop.iterations) {
 		access = trace_loop_next(&s->loop);
 		if (!report(s, &access, 1))
 			return false;

@@ -40,7 +40,7 @@ void stream_rewind(struct stream *s, struct index *idx)
 	s->at = 0;
 	s->count = s->taken = 0;
 	s->timed_records = 0;
-	s->loop.turns = 0;
+	s->loop.iterations = 0;
 	s->head = NULL;
 	s->delivered = 0;
 	frames_reset(&s->frames);
@@ -115,7 +115,7 @@ static void expand(struct stream *s, const struct access_groups *groups, const s
 	const struct trace_record *end = r + count;
 	struct trace_record *to;
 
-	make_room(s, count + TRACE_BUNCH_MOST);
+	make_room(s, count + ACCESS_GROUP_MAX);
 	to = s->records + s->decoded;
 	while (r < end) {
 		unsigned kind = trace_site_kind(r->site), extra = trace_extra(kind);
@@ -133,7 +133,7 @@ static void expand(struct stream *s, const struct access_groups *groups, const s
 			if (got < 0)
 				continue;
 			s->decoded = (size_t)(to - s->records) + (size_t)got - 1;
-			make_room(s, (size_t)(end - r) + TRACE_BUNCH_MOST);
+			make_room(s, (size_t)(end - r) + ACCESS_GROUP_MAX);
 			to = s->records + s->decoded;
 		}
 	}
@@ -247,7 +247,7 @@ static size_t lose_group(struct stream *s, const struct index *idx, size_t n, st
 
 	if (!idx->lossy) {
 		err_set(err, "damaged at byte %" PRIu64 ": thread %u has an access group of %u accesses at 0x%" PRIx64
-			" that the trace does not describe", s->offset, s->thread, trace_bunch_count(r->site),
+			" that the trace does not describe", s->offset, s->thread, trace_access_group_count(r->site),
 			(uint64_t)(r->site & TRACE_ADDR_MASK));
 		return 0;
 	}

@@ -54,7 +54,7 @@ struct stream {
 	unsigned timed_records;	/* with its extra ones; 0: a STAMP or nothing ended the batch */
 	struct trace_record lost[2];	/* `timed` points here where chunks are missing */
 	uint64_t limit;		/* time that ended the batch */
-	struct trace_loop loop;	/* being expanded unless loop.turns is 0 */
+	struct trace_loop loop;	/* being expanded unless loop.iterations is 0 */
 	const struct trace_record *after_loop;	/* record behind the loop's group */
 	struct trace_record loop_access;	/* access of the loop that is `head` */
 	uint64_t loop_events;	/* number of events that loops of the open chunk stand for */
@@ -158,10 +158,10 @@ static inline void stream_spread(struct stream *s, bool limited)
 /* Expands the next access of the loop at the beginning of the batch. */
 static inline const struct trace_record *stream_next_loop_access(struct stream *s)
 {
-	if (!s->loop.turns)
+	if (!s->loop.iterations)
 		s->after_loop = trace_loop_begin(&s->loop, s->batch);
 	s->loop_access = trace_loop_next(&s->loop);
-	if (!s->loop.turns)
+	if (!s->loop.iterations)
 		s->batch = s->after_loop;
 	return &s->loop_access;
 }

@@ -3,7 +3,7 @@
  * build. The result is the plain text, plus the functions of the instrumented text under the names
  * f.inst, in a section of their own. Variables exist once: instrumented functions refer to those of
  * the plain text. Each plain function that has an instrumented version begins with a nop, which the
- * runtime turns into a jump to f.inst. A table tells the runtime of these pairs
+ * runtime turns into a jump to f.inst. A table gives the runtime these pairs
  * (abi/production_table.h).
  *
  * Example: `static int n; int f(void) { return ++n; }`, compiled by gcc -O1. The lines marked + are

@@ -10,7 +10,7 @@
  *	if __snarl_loops != LOOPS_PLAIN: goto t0
  *	save %rax, %rcx, %rdx, %rsi and %rdi in free slots
  *	%rcx = (%rbx - slot 0) / 4 - 1	iterations less one; r0 if it does not divide
- *	if %rcx >= 8192: goto r0	TRACE_LOOP_TURNS: one group would not do
+ *	if %rcx >= 8192: goto r0	TRACE_LOOP_ITERATIONS: one group would not do
  *	%esi = 0			bits of the looks
  *	%rax = slot 0, %rdx = %rax + 4 * %rcx + 3	first and last byte of the look
  *	call __snarl_loop_look		shifts its result into %esi: 1 shared, 0 own and cut
@@ -32,7 +32,7 @@
 
 /* Accesses share a look if they are at most this many bytes apart. */
 #define JOIN_NEAR LOOP_NEAR	/* for strides of 1 to LOOP_NEAR: the look covers all bytes */
-#define JOIN_APART 8		/* for other strides: at most the next granule */
+#define JOIN_STRIDED 8		/* for other strides: at most the next granule */
 
 /*
  * Registers that the code uses. Their values are saved in slots that the descriptor does not use.
@@ -106,7 +106,7 @@ static bool join_look(const struct loops_loop *l, struct look *look, const struc
 {
 	const struct loops_access *first = &l->access[look->access];
 	int64_t distance, low, high,
-		far = has_small_stride(a) && a->stride.constant ? JOIN_NEAR : JOIN_APART;
+		far = has_small_stride(a) && a->stride.constant ? JOIN_NEAR : JOIN_STRIDED;
 
 	if (!same_stride(a, first) || !linear_distance(&a->at, &first->at, &distance) ||
 	    distance < -far || distance > far)
@@ -115,7 +115,7 @@ static bool join_look(const struct loops_loop *l, struct look *look, const struc
 	high = distance + last_byte(a);
 	if (high < (int64_t)look->high)
 		high = (int64_t)look->high;
-	if (!has_small_stride(a) && low + high >= LOOP_APART_BYTES)
+	if (!has_small_stride(a) && low + high >= LOOP_STRIDED_BYTES)
 		return false;
 	look->low = (unsigned)low;
 	look->high = (unsigned)high;
@@ -190,8 +190,8 @@ static void write_iterations(const struct loops_loop *l, size_t number, struct b
 	if (step > 1)
 		buf_addf(out, "\ttestb\t$%u, %%cl\n\tjne\t.Lsnarlr%zu\n\tshrq\t$%d, %%rcx\n",
 			 (unsigned)step - 1, number, __builtin_ctzll(step));
-	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n", TRACE_LOOP_TURNS,
-		 number);
+	buf_addf(out, "\tdecq\t%%rcx\n\tcmpq\t$%u, %%rcx\n\tjae\t.Lsnarlr%zu\n",
+		 TRACE_LOOP_ITERATIONS, number);
 }
 
 /* Adds a term of factor 1, -1, 2, 4 or 8 to register `to`, or sets it (`first`). Changes %rdi. */
@@ -266,8 +266,8 @@ static void write_near(const struct loops_loop *l, const struct look *look, size
 }
 
 /* Writes address, stride and size to %rax, %rdx and %edi, for __snarl_loop_look_apart. */
-static void write_apart(const struct loops_loop *l, const struct look *look, size_t number,
-			struct buf *out)
+static void write_strided(const struct loops_loop *l, const struct look *look, size_t number,
+			  struct buf *out)
 {
 	write_address(l, look->access, "rax", number, out);
 	write_stride(l, &l->access[look->access].stride, "rdx", out);
@@ -283,7 +283,7 @@ static void write_look(const struct loops_loop *l, const struct look *look, bool
 		write_near(l, look, number, out);
 		write_call("__snarl_loop_look", pic, out);
 	} else {
-		write_apart(l, look, number, out);
+		write_strided(l, look, number, out);
 		write_call("__snarl_loop_look_apart", pic, out);
 	}
 	buf_addf(out, "\tjne\t.Lsnarlr%zu\n", number);
@@ -373,7 +373,7 @@ static void write_round(const struct loops_loop *l, const struct looks *looks, b
 		 "\tcmpl\t%s%zu%s, %%esi\n\tjne\t.Lsnarln%zu\n\tcmpl\t%s%zu%s, "
 		 "%%ecx\n\tjne\t.Lsnarln%zu\n",
 		 nest.before, offsetof(struct snarlrt_nest, found), nest.behind, number,
-		 nest.before, offsetof(struct snarlrt_nest, turns), nest.behind, number);
+		 nest.before, offsetof(struct snarlrt_nest, iterations), nest.behind, number);
 	for (unsigned i = 0; i < looks->count; i++) {
 		unsigned bit = bit_of(looks, i), access = looks->look[i].access;
 

@@ -1,6 +1,6 @@
 /*
  * Decides whether a loop qualifies, and computes what its descriptor says: how addresses depend on
- * values before the loop, which register counts the iterations, and which comparison tells before
+ * values before the loop, which register counts the iterations, and which comparison decides before
  * the loop how many iterations there will be.
  */
 #include "abi/trace_format.h"

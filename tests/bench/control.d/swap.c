@@ -1,7 +1,7 @@
 /*
  * The least a switch between user-level threads can cost on this machine: the stack, the
- * registers a call keeps, the floating-point control words, and the FS base; nobody is
- * asked, nothing is written down. Prints the CPU time of one in ns.
+ * registers a call keeps, the floating-point control words, and the FS base; no strategy is
+ * asked, nothing is recorded. Prints the CPU time of one in ns.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ static uint64_t fs_base(void)
 	return v;
 }
 
-/* Both sides run this, so that returns are foretold as they are in the runtime. */
+/* Both sides run this, so that returns are predicted as they are in the runtime. */
 static __attribute__((noinline)) void take_turns(void)
 {
 	while (left-- > 0) {

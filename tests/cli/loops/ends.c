@@ -139,9 +139,9 @@ static LOOP void triangle(double *c, const double *a, long by, long n, long roun
 {
 	for (long i = 0; i < rounds; i++) {
 		double factor = a[i];
-		long turns = i % 9 == 8 ? n + 1 : n;
+		long iterations = i % 9 == 8 ? n + 1 : n;
 
-		for (long j = 0; j < turns; j++)
+		for (long j = 0; j < iterations; j++)
 			c[i * by + j] *= factor;
 	}
 }

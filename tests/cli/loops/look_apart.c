@@ -23,7 +23,7 @@ extern __thread struct {
 
 struct question {
 	const char *first;
-	long stride, turns, last;	/* last byte of an iteration */
+	long stride, iterations, last;	/* last byte of an iteration */
 };
 
 static uint16_t *shadow(const char *at)
@@ -40,7 +40,7 @@ static long roll(long below)
 /* 1: shared, 0: private, -1: neither. Bits that were set before (5) must stay. */
 static int look(const struct question *q)
 {
-	uint64_t turns = (uint64_t)q->turns - 1, kept = turns, stride = (uint64_t)q->stride, last = (uint64_t)q->last;
+	uint64_t iterations = (uint64_t)q->iterations - 1, kept = iterations, stride = (uint64_t)q->stride, last = (uint64_t)q->last;
 	const char *first = q->first;
 	uint32_t bits = 5;
 	uint8_t equal;
@@ -48,7 +48,7 @@ static int look(const struct question *q)
 	__asm__ volatile("subq $256, %%rsp\n\tcall __snarl_loop_look_apart\n\tsete %[equal]\n\taddq $256, %%rsp"
 			 : "+a"(first), "+d"(stride), "+S"(bits), "+D"(last), "+c"(kept), [equal] "=&r"(equal)
 			 : : "memory", "cc");
-	if (kept != turns)
+	if (kept != iterations)
 		return 2;
 	if (!equal)
 		return -1;
@@ -59,7 +59,7 @@ static int slow_look(const struct question *q)
 {
 	uint16_t value = *shadow(q->first);
 
-	for (long t = 0; t < q->turns; t++) {
+	for (long t = 0; t < q->iterations; t++) {
 		const char *at = q->first + t * q->stride;
 
 		for (const uint16_t *s = shadow(at); s <= shadow(at + q->last); s++)
@@ -79,14 +79,14 @@ static void check(const struct question *q)
 		want = -1;
 	if (got == want || (!far && got == -1))
 		return;
-	printf("%ld turns by %ld, %ld bytes from %p on: %d, not %d\n", q->turns, q->stride, q->last + 1,
+	printf("%ld iterations by %ld, %ld bytes from %p on: %d, not %d\n", q->iterations, q->stride, q->last + 1,
 	       (const void *)q->first, got, want);
 	exit(1);
 }
 
 static void fill(const struct question *q, uint16_t value)
 {
-	for (long t = 0; t < q->turns; t++)
+	for (long t = 0; t < q->iterations; t++)
 		for (long byte = 0; byte <= q->last; byte++)
 			*shadow(q->first + t * q->stride + byte) = value;
 }
@@ -109,7 +109,7 @@ static long any_stride(void)
 static int one(uint16_t value, uint16_t beside)
 {
 	struct question q = { memory + SIZE / 2 + roll(64), any_stride(), 1 + roll(TURNS), roll(24) };
-	char *odd = (char *)q.first + roll(q.turns) * q.stride + roll(q.last + 1);
+	char *odd = (char *)q.first + roll(q.iterations) * q.stride + roll(q.last + 1);
 	int found;
 
 	fill(&q, value);

@@ -2,7 +2,7 @@
  * Loops as wrap/loops/loops_find.c makes them, written by hand: each exists without hooks, recorded
  * at its end, and with hooks; __snarl_loops says which one runs.
  *
- *   void shape(char *a, char *b, long turns, long stride, char *c)
+ *   void shape(char *a, char *b, long iterations, long stride, char *c)
  *
  * has these arguments in %rbx, %r12, %r13, %r14 and %r15. A body is a macro, with hooks if `hooks`
  * is 1.
@@ -113,7 +113,7 @@
 	access row, 3, READ, 3, 0, 0, 15, 1
 	access row, 4, WRITE, 3, 0, 8, 3, 1, 0, 0, 3, 0
 
-/* int, backwards from a[turns - 1]; b forwards, byte by byte */
+/* int, backwards from a[iterations - 1]; b forwards, byte by byte */
 .macro down_body
 	hook down, 1, read4, -4(%rbx, %r13, 4)
 	hook down, 2, write1, 3(%r12, %rbp)
@@ -176,8 +176,8 @@
 	.endr
 
 /*
- * void kept(struct registers *before, struct registers *after, long turns, char *a): loads all
- * registers from `before`, runs a loop of `turns` iterations on a, stores all registers to `after`.
+ * void kept(struct registers *before, struct registers *after, long iterations, char *a): loads all
+ * registers from `before`, runs a loop over a, stores all registers to `after`.
  */
 	.text
 	.globl kept

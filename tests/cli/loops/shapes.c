@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef void shape(char *a, char *b, long turns, long stride, char *c);
+typedef void shape(char *a, char *b, long iterations, long stride, char *c);
 extern shape copy, row, down, far, wide, many;
 extern uint8_t __snarl_loops;
 
@@ -24,11 +24,11 @@ struct registers {
 	uint8_t x87[16];
 };
 
-void kept(struct registers *before, struct registers *after, long turns, char *a);
+void kept(struct registers *before, struct registers *after, long iterations, char *a);
 
 static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], late[1 << 20], comb[1 << 17], scalar[64];
 static int cutting;
-static const long turns[] = { 1, 2, 3, 7, 16, 100, 257, 1000 };
+static const long iterations[] = { 1, 2, 3, 7, 16, 100, 257, 1000 };
 
 /* All addresses are aligned for their hooks. */
 static __attribute__((noinline)) void most_shapes(char *a, char *b, long n, char *c)
@@ -137,8 +137,8 @@ static void *many_loops(void *unused)
 static void *private_yet(void *unused)
 {
 	for (size_t i = 0; i < 6; i++) {
-		all_shapes(late, late + 4096, turns[i], late + 8192);
-		all_shapes(ours, late, turns[i], scalar);
+		all_shapes(late, late + 4096, iterations[i], late + 8192);
+		all_shapes(ours, late, iterations[i], scalar);
 	}
 	return unused;
 }
@@ -201,7 +201,7 @@ static void *cut(void *unused)
 		row(late + 8 * (i % 64), late + 32768, 100, 0, late + 65536);
 	in_thread(touch_all, NULL);
 	for (size_t i = 0; i < 6; i++)
-		most_shapes(late, late + 4096, turns[i], late + 65536);
+		most_shapes(late, late + 4096, iterations[i], late + 65536);
 	return unused;
 }
 
@@ -248,7 +248,7 @@ static void check_registers(long n, char *a)
 	if (memcmp(before.general, after.general, sizeof(before.general)) ||
 	    memcmp(before.vector, after.vector, sizeof(before.vector)) ||
 	    memcmp(before.x87, after.x87, 10)) {
-		printf("registers are not kept (%ld turns)\n", n);
+		printf("registers are not kept (%ld iterations)\n", n);
 		exit(1);
 	}
 }
@@ -256,7 +256,7 @@ static void check_registers(long n, char *a)
 static void short_loops(size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		long n = turns[i];
+		long n = iterations[i];
 
 		in_thread(work, &n);
 	}
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 		}
 		check_registers(20000, ours);
 	} else if (strcmp(what, "long") == 0) {
-		short_loops(sizeof(turns) / sizeof(turns[0]));
+		short_loops(sizeof(iterations) / sizeof(iterations[0]));
 		in_thread(long_loops, NULL);
 		in_thread(many_loops, NULL);
 	} else if (strcmp(what, "short") == 0) {

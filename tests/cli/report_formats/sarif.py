@@ -104,7 +104,7 @@ def validate(log):
                      for thread in flow['threadFlows'] for step in thread['locations']]
             assert sorted(steps) == list(range(1, len(steps) + 1)), f'order {steps}'
         bases = {place['uriBaseId'] for place in artifacts(run) if 'uriBaseId' in place}
-        assert bases <= set(run['originalUriBaseIds']), 'a base that is not told'
+        assert bases <= set(run['originalUriBaseIds']), 'a base that is not declared'
 
 
 def artifacts(value):

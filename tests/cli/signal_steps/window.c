@@ -17,12 +17,12 @@ static __attribute__((noinline)) int inner(int i)
 }
 
 /* Usually has no event to record. */
-static __attribute__((noinline)) int quiet(int i)
+static __attribute__((noinline)) int eventless(int i)
 {
 	return i > 100 ? inner(i) + 1 : i;
 }
 
-/* Like quiet(), but settle() recorded an event in it. */
+/* Like eventless(), but settle() recorded an event in it. */
 static __attribute__((noinline)) int seldom(int i)
 {
 	return i > 100 ? inner(i - 100) + 2 : i;
@@ -33,7 +33,7 @@ static __attribute__((noinline)) int seldom(int i)
 void settle(void)
 {
 	for (int i = 0; i < 16; i++) {
-		quiet(i);
+		eventless(i);
 		seldom(i);
 	}
 	seldom(101);
@@ -41,7 +41,7 @@ void settle(void)
 
 static __attribute__((noinline)) int outer(int i)
 {
-	shared[i] = inner(quiet(i) + 1);
+	shared[i] = inner(eventless(i) + 1);
 	shared[i] = seldom(i);
 	return inner(i + 3) + shared[i];
 }

@@ -10,7 +10,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *tells(void *arg)
+static void *print_sources(void *arg)
 {
 	struct timespec t;
 	struct timeval v;
@@ -37,9 +37,9 @@ int main(void)
 	pthread_t a, b;
 
 	srand((unsigned)time(NULL));
-	a = start(tells, NULL);
-	b = start(tells, NULL);
-	tells(NULL);
+	a = start(print_sources, NULL);
+	b = start(print_sources, NULL);
+	print_sources(NULL);
 	finish(a);
 	finish(b);
 	printf("%p %p\n", malloc(1 << 20), (void *)&a);

@@ -257,17 +257,17 @@ static void add_sections(struct buf *b, const char *thread, unsigned first)
 
 /*
  * Number of triples: neighbouring writes of one thread as p and i, and each write of the other as
- * r. The other thread's outer locks begin `apart` later. `at_p`, `at_i`: r has the outer lock of p,
- * of i.
+ * r. The other thread's outer locks begin `offset` later. `at_p`, `at_i`: r has the outer lock of
+ * p, of i.
  */
-static uint64_t expected_count(unsigned apart, bool at_p, bool at_i)
+static uint64_t expected_count(unsigned offset, bool at_p, bool at_i)
 {
 	uint64_t count = 0;
 
 	for (unsigned k = 0; k + 1 < SECTIONS; k++)
 		for (unsigned j = 0; j < SECTIONS; j++) {
-			count += (k == j + apart) == at_p && (k + 1 == j + apart) == at_i;
-			count += (k + apart == j) == at_p && (k + 1 + apart == j) == at_i;
+			count += (k == j + offset) == at_p && (k + 1 == j + offset) == at_i;
+			count += (k + offset == j) == at_p && (k + 1 + offset == j) == at_i;
 		}
 	return count;
 }
@@ -291,15 +291,15 @@ static void test_counts(void **state)
 	struct buf b = { 0 };
 
 	(void)state;
-	for (unsigned apart = 0; apart <= SECTIONS; apart++) {
+	for (unsigned offset = 0; offset <= SECTIONS; offset++) {
 		buf_clear(&b);
 		buf_add_text(&b, TWO);
 		add_sections(&b, "0.1", 1);
-		add_sections(&b, "0.2", 1 + apart);
+		add_sections(&b, "0.2", 1 + offset);
 		analyze(&x, buf_string(&b), &analysis_atomicity);
-		assert_int_equal(count_of(&x, "m", "m"), expected_count(apart, false, false));
-		assert_int_equal(count_of(&x, "o", "m"), expected_count(apart, true, false));
-		assert_int_equal(count_of(&x, "m", "o"), expected_count(apart, false, true));
+		assert_int_equal(count_of(&x, "m", "m"), expected_count(offset, false, false));
+		assert_int_equal(count_of(&x, "o", "m"), expected_count(offset, true, false));
+		assert_int_equal(count_of(&x, "m", "o"), expected_count(offset, false, true));
 		analyzed_free(&x);
 	}
 	buf_free(&b);

@@ -192,17 +192,17 @@ static void relevance_event(void *state, const struct event *ev, const struct vi
 	(void)out;
 	buf_addf(&seen, "%s %llu t%llu%s\n", label_of(ctx->reader, ev->pc),
 		 (unsigned long long)view->index, (unsigned long long)ev->time,
-		 view->alone ? " unshared" : view->settled ? " ordered" : "");
+		 view->unshared ? " unshared" : view->ordered ? " ordered" : "");
 }
 
 static const struct analysis relevance_spy = {
 	.name = "relevance", .open = open_spy, .event = relevance_event, .finish = spy_finish,
-	.close = spy_close, .asks_alone = true, .skips_settled = true,
+	.close = spy_close, .asks_unshared = true, .skips_ordered = true,
 };
 
 static const struct analysis skip_spy = {
 	.name = "skip", .open = open_spy, .event = levels_event, .finish = spy_finish,
-	.close = spy_close, .asks_alone = true, .skips_alone = true,
+	.close = spy_close, .asks_unshared = true, .skips_unshared = true,
 };
 
 static const struct analysis other_spy = {

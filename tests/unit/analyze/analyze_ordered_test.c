@@ -9,11 +9,11 @@
 #include "trace/write/writer.h"
 #include "reference/handed_off.h"
 
-static struct alone *find_ordered(struct reader *r)
+static struct unshared *find_ordered(struct reader *r)
 {
-	struct alone *a = alone_new(r);
+	struct unshared *a = unshared_new(r);
 
-	handed_look(a, r);
+	ordered_prescan(a, r);
 	return a;
 }
 
@@ -21,7 +21,7 @@ static struct alone *find_ordered(struct reader *r)
 static void assert_ordered(bool expected, const char *text)
 {
 	struct reader *r = open_text(text);
-	struct alone *a = find_ordered(r);
+	struct unshared *a = find_ordered(r);
 	struct event ev, first;
 	struct err err;
 
@@ -32,7 +32,7 @@ static void assert_ordered(bool expected, const char *text)
 	reader_rewind(r, &err);
 	assert_int_equal(reader_next(r, &first, &err), 1);
 	assert_same_event(&ev, &first);
-	alone_free(a);
+	unshared_free(a);
 	reader_close(r);
 }
 
@@ -166,7 +166,7 @@ static void test_few(void **state)
 }
 
 /* The counts of the whole trace, and the number of the last relevant event. */
-static void assert_counts(struct reader *r, const struct alone *a)
+static void assert_counts(struct reader *r, const struct unshared *a)
 {
 	uint64_t events = 0, accesses = 0, last = 0;
 	struct event ev;
@@ -213,7 +213,7 @@ static size_t assert_as_reference(const char *path)
 	struct analysis_context ctx;
 	struct track track;
 	struct event ev;
-	struct alone *a;
+	struct unshared *a;
 	size_t unordered = 0;
 
 	assert_non_null(r);
@@ -230,12 +230,12 @@ static size_t assert_as_reference(const char *path)
 		bool expected = u->unordered[g] && u->twice[g];
 
 		unordered += expected;
-		if (u->used[g] && alone_granule(a, a->unordered, BASE / 8 + g) == expected)
+		if (u->used[g] && unshared_is_clear(a, a->unordered, BASE / 8 + g) == expected)
 			fail_msg("granule %u is%s unordered", g, expected ? "" : " not");
 	}
 	if (a->unordered != a->shared)
 		assert_counts(r, a);
-	alone_free(a);
+	unshared_free(a);
 	assert_same_stats(r);
 	track_free(&track);
 	analysis_context_free(&ctx);

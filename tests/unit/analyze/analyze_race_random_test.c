@@ -114,7 +114,7 @@ static void test_neighbours(void **state)
 static void test_race(void **state)
 {
 	struct run run = { 0 };
-	uint64_t told = 0;
+	uint64_t reported = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= TRACES; seed++) {
@@ -141,26 +141,26 @@ static void test_race(void **state)
 			for (unsigned b = 0; b < BYTES + 8; b++)
 				found[b] |= b - run.ops[i].addr < run.ops[i].size &&
 					    b - run.ops[j].addr < run.ops[j].size;
-			told++;
+			reported++;
 		}
 		assert_memory_equal(races, found, sizeof(races));
 		analyzed_free(&x);
 	}
-	assert_true(told > TRACES);
+	assert_true(reported > TRACES);
 	buf_free(&run.text);
 }
 
 static void compare(struct run *run, bool exact, uint64_t *found)
 {
-	static bool told[EVENTS][EVENTS];
+	static bool reported[EVENTS][EVENTS];
 	struct analyzed x;
 
-	memset(told, 0, sizeof(told));
+	memset(reported, 0, sizeof(reported));
 	analyze(&x, buf_string(&run->text), &analysis_race_predict);
 	for (size_t n = 0; n < findings_count(x.out); n++) {
 		const struct candidate *c = findings_at(x.out, n);
 
-		told[op_of(&x, &c->event[0])][op_of(&x, &c->event[1])] =
+		reported[op_of(&x, &c->event[0])][op_of(&x, &c->event[1])] =
 			strstr(c->note, "reordering") != NULL;
 		assert_true(run->before[op_of(&x, &c->event[0])][op_of(&x, &c->event[1])]);
 	}
@@ -171,10 +171,10 @@ static void compare(struct run *run, bool exact, uint64_t *found)
 
 			if (exact && want && forgotten(run, i, j))
 				continue;
-			if (exact ? told[i][j] != want : told[i][j] && !want)
-				fail_msg("e%u, e%u: %d, not %d in\n%s", i, j, told[i][j], want,
+			if (exact ? reported[i][j] != want : reported[i][j] && !want)
+				fail_msg("e%u, e%u: %d, not %d in\n%s", i, j, reported[i][j], want,
 					 buf_string(&run->text));
-			*found += told[i][j];
+			*found += reported[i][j];
 		}
 	analyzed_free(&x);
 }

@@ -208,8 +208,9 @@ static void test_predict(void **state)
 {
 	const char *hidden = "0 create 0.1\n0 write x:8 @a\n0 lock m\n0 write y:8\n0 unlock m\n"
 			     "0.1 lock m\n0.1 write y:8\n0.1 unlock m\n0.1 write x:8 @b\n";
-	const char *handed = "0 create 0.1\n0 write x:8 @a\n0 lock m\n0 write y:8\n0 unlock m\n"
-			     "0.1 lock m\n0.1 read y:8\n0.1 unlock m\n0.1 write x:8 @b\n";
+	const char *value_flows =
+		"0 create 0.1\n0 write x:8 @a\n0 lock m\n0 write y:8\n0 unlock m\n"
+		"0.1 lock m\n0.1 read y:8\n0.1 unlock m\n0.1 write x:8 @b\n";
 
 	(void)state;
 	/* Ordered only because this section came first. */
@@ -217,8 +218,8 @@ static void test_predict(void **state)
 	predict(hidden, "WW 0 write @a#1, 0.1 write @b#1\n");
 	assert_non_null(strstr(note_of(hidden), "reordering"));
 	/* A value read in the section forbids the reordering; locks alone allow it. */
-	predict(handed, "WW 0 write @a#1, 0.1 write @b#1\n");
-	assert_null(strstr(note_of(handed), "reordering"));
+	predict(value_flows, "WW 0 write @a#1, 0.1 write @b#1\n");
+	assert_null(strstr(note_of(value_flows), "reordering"));
 	/* A common lock; strong order; atomics. */
 	predict("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 lock m\n0.1 write x @b\n0.1 unlock m\n",
 		"");

@@ -10,7 +10,7 @@
 
 static void put_shared(struct recent_accesses *recent, const struct last *l)
 {
-	struct pair_access *now = &recent->accesses[recent->spare];
+	struct pair_access *now = &recent->accesses[recent->unused];
 
 	*now = (struct pair_access){
 		.side = { .at = { .index = l->index, .addr = l->addr, .size = 8 },
@@ -73,25 +73,25 @@ static void test_unshared_sites(void **state)
 				     "0.2 read 0x10008:8 @0x1010\n0.1 read 0x10008:8 @0x1020\n"
 				     "0.1 read 0x10010:8 @0x1030\n0.2 write 0x10010:1 @0x1040\n"
 				     "0.1 read 0x10008:8 @0x1040\n");
-	struct alone *a = alone_new(r);
-	struct idle idle;
+	struct unshared *a = unshared_new(r);
+	struct unshared_sites unshared_sites;
 	struct event ev;
 	struct err err;
 
 	(void)state;
-	idle_look(&idle, a, r);
-	assert_true(idle_has(&idle, 0x1000));
-	assert_true(idle_has(&idle, 0x1010));
-	assert_true(idle_has(&idle, 0x1020));
-	assert_false(idle_has(&idle, 0x1030));
-	assert_false(idle_has(&idle, 0x1040));
+	unshared_sites_prescan(&unshared_sites, a, r);
+	assert_true(unshared_sites_has(&unshared_sites, 0x1000));
+	assert_true(unshared_sites_has(&unshared_sites, 0x1010));
+	assert_true(unshared_sites_has(&unshared_sites, 0x1020));
+	assert_false(unshared_sites_has(&unshared_sites, 0x1030));
+	assert_false(unshared_sites_has(&unshared_sites, 0x1040));
 	assert_int_equal(reader_next(r, &ev, &err), 1);
 	assert_int_equal(ev.kind, TRACE_THREAD_CREATE);
-	/* If the pre-pass lost track, no site counts as unshared. */
+	/* If the prescan lost track, no site counts as unshared. */
 	a->lost = true;
-	idle_look(&idle, a, r);
-	assert_false(idle_has(&idle, 0x1000));
-	alone_free(a);
+	unshared_sites_prescan(&unshared_sites, a, r);
+	assert_false(unshared_sites_has(&unshared_sites, 0x1000));
+	unshared_free(a);
 	reader_close(r);
 }
 

@@ -27,7 +27,7 @@ static void add(struct access_records *s, uint64_t addr, uint64_t who, unsigned 
 }
 
 /* Each granule has records of its own, while the number of pages grows. */
-static void test_apart(void **state)
+static void test_separate(void **state)
 {
 	static struct access_records s;
 
@@ -146,7 +146,7 @@ static void test_forget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_apart), cmocka_unit_test(test_hints),
+		cmocka_unit_test(test_separate), cmocka_unit_test(test_hints),
 			cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_forget),
 	};

@@ -8,7 +8,7 @@
 #include "trace/write/writer.h"
 #include "reference/unshared.h"
 
-static bool has(const struct alone *a, uint64_t addr, uint64_t size)
+static bool has(const struct unshared *a, uint64_t addr, uint64_t size)
 {
 	return unshared_has(a, &(struct event){ .addr = addr, .size = size });
 }
@@ -23,7 +23,7 @@ static void test_small_traces(void **state)
 				     "0.1 write-range 0x11ff0 32\n0.2 read 0x12008:1\n"	/* spans two pages */
 				     "0.2 atomic-add 0x20000:4 relaxed\n0.1 atomic-load 0x20000:4 relaxed\n"
 				     "0.2 atomic-store 0x20008:4 relaxed\n");
-	struct alone *a = alone_new(r);
+	struct unshared *a = unshared_new(r);
 	struct event ev;
 	struct err err;
 
@@ -47,7 +47,7 @@ static void test_small_traces(void **state)
 	/* The reader is at its first event. */
 	assert_int_equal(reader_next(r, &ev, &err), 1);
 	assert_int_equal(ev.kind, TRACE_THREAD_CREATE);
-	alone_free(a);
+	unshared_free(a);
 	reader_close(r);
 }
 
@@ -55,19 +55,19 @@ static void test_small_traces(void **state)
 static void test_too_much_memory(void **state)
 {
 	struct reader *r = open_text("0 create 0.1\n0.1 write 0x10000:8\n0.1 read-range 0x20000 0x100000000\n");
-	struct alone *a = alone_new(r);
+	struct unshared *a = unshared_new(r);
 
 	(void)state;
 	assert_false(has(a, 0x10000, 8));
-	alone_free(a);
+	unshared_free(a);
 	reader_close(r);
 	/* With too many pages, later ones are left out, and the others stay known. */
 	r = open_text("0 create 0.1\n0.1 write-range 0x10000 0x40000000\n0.1 write 0x50000000:8\n");
-	a = alone_new(r);
+	a = unshared_new(r);
 	assert_true(has(a, 0x10000, 8));
 	assert_true(has(a, 0x10000 + 0x40000000 - 8, 8));
 	assert_false(has(a, 0x50000000, 8));
-	alone_free(a);
+	unshared_free(a);
 	reader_close(r);
 }
 
@@ -78,7 +78,7 @@ static void test_gives_up(void **state)
 	for (unsigned own = 0; own < 2; own++) {
 		struct buf b = { 0 };
 		struct reader *r;
-		struct alone *a;
+		struct unshared *a;
 
 		buf_add_text(&b, "0 create 0.1\n");
 		for (unsigned i = 0; i < 40000; i++)
@@ -87,11 +87,11 @@ static void test_gives_up(void **state)
 		buf_add_text(&b, "0 write 0x70000:8\n");
 		buf_string(&b);
 		r = open_text((const char *)b.data);
-		a = alone_new(r);
+		a = unshared_new(r);
 		assert_int_equal(has(a, 0x70000, 8), own);
 		assert_int_equal(has(a, 0x50000, 8), own);
 		assert_false(has(a, 0x60000, 8));
-		alone_free(a);
+		unshared_free(a);
 		reader_close(r);
 		buf_free(&b);
 	}
@@ -102,20 +102,20 @@ static void assert_as_reference(const char *path)
 	static unsigned who[GRANULES];
 	struct err err = { "" };
 	struct reader *r = reader_open(path, &err);
-	struct alone *a;
+	struct unshared *a;
 
 	assert_non_null(r);
 	look_slowly(r, who);
-	a = alone_new(r);
+	a = unshared_new(r);
 	for (unsigned g = 0; g < GRANULES; g++) {
 		unsigned threads = who[g] >> 1;
 		bool expected = threads && (!(threads & (threads - 1)) || !(who[g] & 1));
 
 		/* Nothing is known of pages without accesses. */
 		if (threads)
-			assert_int_equal(alone_granule(a, a->shared, BASE / 8 + g), expected);
+			assert_int_equal(unshared_is_clear(a, a->shared, BASE / 8 + g), expected);
 	}
-	alone_free(a);
+	unshared_free(a);
 	reader_close(r);
 }
 

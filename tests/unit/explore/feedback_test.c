@@ -49,7 +49,7 @@ static void test_what_is_new(void **state)
 	assert_int_equal(note(&f, 2, "abab"), 3);
 	assert_int_equal(note(&f, 3, "aaaa"), 0);
 	assert_int_equal(feedback_end(&f), 3);
-	assert_int_equal(f.quiet, 0);
+	assert_int_equal(f.runs_since_new, 0);
 	feedback_begin(&f, 3);
 	assert_int_equal(note(&f, 0, "aabbbb"), 0);
 	assert_int_equal(note(&f, 1, "ababa"), 1);	/* switch from b after two steps */
@@ -59,7 +59,7 @@ static void test_what_is_new(void **state)
 }
 
 /* Counts runs since the last new interleaving, in the order of run numbers. */
-static void test_quiet(void **state)
+static void test_runs_since_new(void **state)
 {
 	struct feedback f = { 0 };
 
@@ -70,18 +70,18 @@ static void test_quiet(void **state)
 	note(&f, 0, "ab");
 	note(&f, 1, "ba");
 	feedback_end(&f);
-	assert_int_equal(f.quiet, 2);
+	assert_int_equal(f.runs_since_new, 2);
 	feedback_begin(&f, 4);
 	note(&f, 1, "ba");
 	note(&f, 0, "ab");
 	feedback_end(&f);	/* the slice ends before its other runs are made */
-	assert_int_equal(f.quiet, 4);
+	assert_int_equal(f.runs_since_new, 4);
 	feedback_begin(&f, 3);
 	note(&f, 0, "aab");
 	note(&f, 1, "aab");
 	note(&f, 2, "ab");
 	feedback_end(&f);
-	assert_int_equal(f.quiet, 2);
+	assert_int_equal(f.runs_since_new, 2);
 	assert_int_equal(f.longest, 4);
 	feedback_free(&f);
 }
@@ -132,7 +132,7 @@ static void test_shares(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_new), cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_what_is_new), cmocka_unit_test(test_runs_since_new),
 		cmocka_unit_test(test_shares),
 	};
 

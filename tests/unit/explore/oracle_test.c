@@ -233,7 +233,7 @@ static void test_bystanders(void **state)
 	block(f, 1, 0xa2, 2);
 	block(f, 2, 0xa1, 1);
 	judge(f, ORACLE_FAILED, ORACLE_DEADLOCK);
-	assert_int_equal(f->result.key_sites, 2);
+	assert_int_equal(f->result.key_site_count, 2);
 	signature = f->result.signature;
 	identity = oracle_identity(&f->result, &places);
 	f->report->at[0].site = 0x400;

@@ -133,7 +133,7 @@ static void test_renamed(void **state)
 			deposit(&f, t, n);
 	remap_end_trace(f.r);
 	assert_true(observed_mappings(&f) >= 2);
-	assert_int_equal(f.r->mappings[0].level, REFIT_RENAMED);
+	assert_int_equal(f.r->mappings[0].level, REMAP_RENAMED);
 	for (size_t i = 0; i < observed_mappings(&f); i++) {
 		const struct sched_order *o = f.r->mappings[i].lead->order;
 
@@ -160,8 +160,8 @@ static void test_moved(void **state)
 	}
 	remap_end_trace(f.r);
 	assert_true(observed_mappings(&f) >= 1);
-	assert_int_equal(f.r->mappings[0].level, REFIT_MOVED);
-	refit_missing(f.r, &text);
+	assert_int_equal(f.r->mappings[0].level, REMAP_MOVED);
+	remap_missing(f.r, &text);
 	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 no longer does this"));
 	buf_free(&text);
 	end(&f);
@@ -177,7 +177,7 @@ static void test_gone(void **state)
 	see(&f, 1, "get", 22, TRACE_READ, "sum", 0x101, 1, NULL);
 	remap_end_trace(f.r);
 	assert_int_equal(f.r->fit_count, 0);
-	refit_missing(f.r, &text);
+	remap_missing(f.r, &text);
 	assert_string_equal(buf_string(&text),
 			    "read balance in get (bank.c:22): the function no longer does this; "
 			    "write balance in set (bank.c:30): its function did not run in 1 recorded run");

@@ -6,14 +6,14 @@
 static void open_world(struct world *w)
 {
 	*w = (struct world){ .locks = locks_new(), .holder = { -1, -1 } };
-	w->apart = breakable_new(8, w->locks);
+	w->by_access = breakable_new(8, w->locks);
 	for (uint32_t t = 0; t < THREADS; t++)
 		vclock_tick(&w->clock[t], t);
 }
 
 static void close_world(struct world *w)
 {
-	breakable_free(w->apart);
+	breakable_free(w->by_access);
 	locks_free(w->locks);
 	for (uint32_t t = 0; t < THREADS; t++)
 		vclock_free(&w->clock[t]);
@@ -57,7 +57,7 @@ static void play(struct world *w, size_t i)
 		w->knew[i][other] = vclock_get(&w->clock[t], other);
 	switch (s->what) {
 	case READ: case WRITE:
-		breakable_step(w->apart, &access, &view);
+		breakable_step(w->by_access, &access, &view);
 		break;
 	case TAKE:
 		w->acquired[t][locks_count(w->locks, w->set[t])].index = w->index[t];
@@ -102,8 +102,8 @@ static struct step random_step(const struct world *w, size_t i, uint64_t *seed)
 
 static char *found(const struct world *w)
 {
-	const struct learn_pairs *pairs = breakable_pairs(w->apart),
-				 *visits = breakable_visits(w->apart);
+	const struct learn_pairs *pairs = breakable_pairs(w->by_access),
+				 *visits = breakable_visits(w->by_access);
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < pairs->count; i++)
@@ -187,7 +187,7 @@ static void expect(const struct step *steps, size_t count, const char *breakable
 	got = found(&w);
 	assert_string_equal(got, breakable);
 	free(got);
-	breakable_finish(w.apart);
+	breakable_finish(w.by_access);
 	got = found(&w);
 	assert_string_equal(got, at_last);
 	free(got);

@@ -6,7 +6,7 @@
 
 #define MOST 8u
 
-static void tell(void *ctx, uint32_t p, uint32_t r)
+static void print_pair(void *ctx, uint32_t p, uint32_t r)
 {
 	buf_addf(ctx, "%u %u\n", p, r);
 }
@@ -45,7 +45,7 @@ static void expect(const struct facts *f, const char *wanted)
 	k.unblocked_count = copy(unblocked, f->unblocked);
 	k.visit_count = copy(visits, f->visits);
 	k.pair_count = copy(pairs, f->pairs);
-	unfinished_pairs_each(&k, tell, &b);
+	unfinished_pairs_each(&k, print_pair, &b);
 	got = sorted(&b);
 	assert_string_equal(got, wanted);
 	free(got);

@@ -12,8 +12,8 @@
 
 #define FOREVER (UINT64_MAX / 2)
 
-struct watch watch;
-static struct watchlog watchlog;
+struct monitor monitor;
+static struct monitor_log monitor_log;
 static uint64_t now;
 static bool dear;
 
@@ -40,8 +40,8 @@ void *arena_pages(size_t size)
 static int setup(void **state)
 {
 	(void)state;
-	watchlog = (struct watchlog){ 0 };
-	watch = (struct watch){ .log = &watchlog, .wait_ns = FOREVER };
+	monitor_log = (struct monitor_log){ 0 };
+	monitor = (struct monitor){ .log = &monitor_log, .wait_ns = FOREVER };
 	now = 0;
 	dear = false;
 	return guard_cells_init() ? 0 : -1;
@@ -75,8 +75,8 @@ static void waits(void **state)
 	assert_int_equal(pthread_join(other, &got), 0);
 	assert_ptr_equal(got, c);
 	assert_int_equal(c->tag, 7);
-	assert_int_equal(watchlog.lost_busy, 0);
-	assert_true(watch.waited_ns >= 1000000);
+	assert_int_equal(monitor_log.lost_busy, 0);
+	assert_true(monitor.waited_ns >= 1000000);
 }
 
 /*
@@ -88,17 +88,17 @@ static void gives_up(void **state)
 	struct guard_cell *c = guard_cell_lock(7);
 
 	(void)state;
-	watch.wait_ns = 5000000;
+	monitor.wait_ns = 5000000;
 	assert_null(guard_cell_lock(7));
-	assert_int_equal(watchlog.lost_busy, 1);
-	assert_int_equal(watch.waited_ns, 5000000);
-	watch.wait_ns = FOREVER;
+	assert_int_equal(monitor_log.lost_busy, 1);
+	assert_int_equal(monitor.waited_ns, 5000000);
+	monitor.wait_ns = FOREVER;
 	assert_null(guard_cell_lock(7));
-	assert_int_equal(watchlog.lost_busy, 2);
-	assert_int_equal(watch.waited_ns, 5000000);
+	assert_int_equal(monitor_log.lost_busy, 2);
+	assert_int_equal(monitor.waited_ns, 5000000);
 	guard_cell_unlock(c);
 	assert_ptr_equal(guard_cell_lock(7), c);
-	assert_int_equal(watchlog.lost_busy, 2);
+	assert_int_equal(monitor_log.lost_busy, 2);
 }
 
 static void may_not_wait(void **state)
@@ -109,11 +109,11 @@ static void may_not_wait(void **state)
 	dear = true;
 	assert_null(guard_cell_lock(7));
 	dear = false;
-	watchlog.off = 1;
+	monitor_log.off = 1;
 	assert_null(guard_cell_lock(7));
-	assert_int_equal(watchlog.lost_busy, 2);
-	assert_int_equal(watch.waited_ns, 0);
-	watchlog.off = 0;
+	assert_int_equal(monitor_log.lost_busy, 2);
+	assert_int_equal(monitor.waited_ns, 0);
+	monitor_log.off = 0;
 	guard_cell_unlock(c);
 	assert_ptr_equal(guard_cell_lock(7), c);
 }
@@ -133,7 +133,7 @@ static void shares(void **state)
 	assert_ptr_equal(guard_cell_lock(other), c);
 	assert_int_equal(c->count, 0);
 	assert_int_equal(c->tx[0].epoch, 0);
-	assert_int_equal(watchlog.lost_cells, 1);
+	assert_int_equal(monitor_log.lost_cells, 1);
 	guard_cell_unlock(c);
 	guard_cell_forget(7);		/* not in the table */
 	assert_int_equal(c->tag, other);

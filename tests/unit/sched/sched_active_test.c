@@ -1,5 +1,5 @@
 /*
- * The strategy active, and the matcher (sched/iroot_match.h) that tells it when a root is exposed.
+ * The strategy active, and the matcher (sched/iroot_match.h) that finds when a root is exposed.
  */
 #include "reference/iroots_of_run.h"
 #include "sched/active.h"
@@ -67,13 +67,13 @@ static bool exposed(const struct sim_program *p, const struct iroot *wanted, uns
 	bool any = false;
 
 	for (unsigned i = 0; i < runs; i++) {
-		bool told = try_once(p, &w, i, &r, &result);
+		bool exposed = try_once(p, &w, i, &r, &result);
 
 		had.count = 0;
 		iroots_of(&had, &r);
-		assert_int_equal(told, iroots_has(&had, wanted));
+		assert_int_equal(exposed, iroots_has(&had, wanted));
 		assert_false(r.endless || r.stuck);
-		any |= told;
+		any |= exposed;
 	}
 	return any;
 }
@@ -330,7 +330,7 @@ static uint64_t calls_of(uint32_t thread)
 	return under_way.end.which[thread] == 0 && under_way.end.position[0] == RARE ? 2 : 1;
 }
 
-static void test_call_stacks_tell_visits_apart(void **state)
+static void test_call_stacks_distinguish_visits(void **state)
 {
 	struct wish w = { { .wanted = 1 }, { .iroot = { .idiom = 1 } } };
 	struct sim_program p = { 0 };
@@ -385,7 +385,7 @@ int main(void)
 		cmocka_unit_test(test_most_feasible_roots_are_exposed),
 		cmocka_unit_test(test_random_steps_still_expose_most),
 		cmocka_unit_test(test_visits_named_by_an_earlier_run_help),
-		cmocka_unit_test(test_call_stacks_tell_visits_apart),
+		cmocka_unit_test(test_call_stacks_distinguish_visits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,7 +222,7 @@ static unsigned share_of_first(const char *name, uint64_t seed, uint32_t depth, 
 }
 
 /* With pct one thread takes all steps; with pct-large both make progress. */
-static void test_pct_large_starves_nobody(void **state)
+static void test_pct_large_starves_no_thread(void **state)
 {
 	unsigned switches, uneven = 0, dropped = 0;
 
@@ -253,7 +253,7 @@ int main(void)
 		cmocka_unit_test(test_delay_at_every_step),
 		cmocka_unit_test(test_delay_ends),
 		cmocka_unit_test(test_delay_is_limited),
-		cmocka_unit_test(test_pct_large_starves_nobody),
+		cmocka_unit_test(test_pct_large_starves_no_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

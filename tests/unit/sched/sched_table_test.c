@@ -110,7 +110,7 @@ static void test_a_run_by_its_number(void **state)
 {
 	static const char *const names[] = { "random", "roundrobin", "pct", "pct-large", "pos", "delay",
 					     "surw" };
-	struct sim_result fifth, alone;
+	struct sim_result fifth, single;
 	struct sim_program p;
 	uint64_t rng = 12;
 
@@ -127,9 +127,9 @@ static void test_a_run_by_its_number(void **state)
 		other.run.events = search.events;
 		other.run.parent = search.parent;
 		other.strategy->begin(other.state, &other.run);
-		sim_drive(other.strategy, other.state, &p, &alone);
+		sim_drive(other.strategy, other.state, &p, &single);
 		sim_next(&search, &p, &fifth);
-		assert_memory_equal(fifth.thread, alone.thread, sizeof(fifth.thread));
+		assert_memory_equal(fifth.thread, single.thread, sizeof(fifth.thread));
 		sim_close(&search);
 		sim_close(&other);
 	}

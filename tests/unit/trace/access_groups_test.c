@@ -19,16 +19,16 @@ static unsigned below(unsigned n)
 	return (unsigned)((seed >> 33) % n);
 }
 
-/* struct trace_bunch with room for all accesses. */
+/* struct trace_access_group with room for all accesses. */
 struct table_entry {
 	uint64_t site;
 	uint32_t count, reserved;
-	struct trace_bunch_access access[TRACE_BUNCH_MOST];
+	struct trace_group_access access[ACCESS_GROUP_MAX];
 };
 
-static void put_bunch(struct buf *b, const struct table_entry *e)
+static void put_group(struct buf *b, const struct table_entry *e)
 {
-	buf_add(b, e, trace_bunch_size(e->count));
+	buf_add(b, e, trace_access_group_size(e->count));
 }
 
 static void put_table(struct buf *b, uint64_t time, const struct table_entry *e, size_t n)
@@ -36,13 +36,13 @@ static void put_table(struct buf *b, uint64_t time, const struct table_entry *e,
 	struct buf payload = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		put_bunch(&payload, &e[i]);
-	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = (uint32_t)n, .time = time },
+		put_group(&payload, &e[i]);
+	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = (uint32_t)n, .time = time },
 		  payload.data, payload.size);
 	buf_free(&payload);
 }
 
-static struct trace_record bunch(unsigned count, uint64_t addr, uint64_t pc)
+static struct trace_record group_record(unsigned count, uint64_t addr, uint64_t pc)
 {
 	return (struct trace_record){ addr, TRACE_SITE(TRACE_BUNCH, count, pc) };
 }
@@ -82,9 +82,9 @@ static void assert_event(struct reader *r, unsigned kind, uint64_t addr, uint64_
 static void test_by_hand(void **state)
 {
 	const struct trace_record r[] = {
-		rec(TRACE_WRITE, 0x10, 9), bunch(3, 0x1000, 0x100), bunch(2, 0x40, 0x200),
-		rec(TRACE_STAMP, 160, 0), bunch(3, 4, 0x100), rec(TRACE_MUTEX_LOCK, 0x5, 9), extra(200, 0),
-		bunch(2, 0x50, 0x200),
+		rec(TRACE_WRITE, 0x10, 9), group_record(3, 0x1000, 0x100), group_record(2, 0x40, 0x200),
+		rec(TRACE_STAMP, 160, 0), group_record(3, 4, 0x100), rec(TRACE_MUTEX_LOCK, 0x5, 9), extra(200, 0),
+		group_record(2, 0x50, 0x200),
 	};
 	struct buf b = file_of(r, ARRAY_SIZE(r));
 	struct err err = { "" };
@@ -117,8 +117,8 @@ static void test_a_library_replaced_by_another(void **state)
 		{ 0x100, 3, 0, { { 0, 0, TRACE_WRITE }, { 1, 1, TRACE_WRITE }, { 2, 2, TRACE_WRITE } } },
 	};
 	const struct trace_record r[] = {
-		bunch(3, 0x40, 0x100), rec(TRACE_STAMP, 299, 0), bunch(3, 0x50, 0x100),
-		rec(TRACE_STAMP, 300, 0), bunch(3, 0x60, 0x100),
+		group_record(3, 0x40, 0x100), rec(TRACE_STAMP, 299, 0),
+		group_record(3, 0x50, 0x100), rec(TRACE_STAMP, 300, 0), group_record(3, 0x60, 0x100),
 	};
 	struct buf b = { 0 };
 
@@ -135,14 +135,14 @@ static void test_a_library_replaced_by_another(void **state)
 }
 
 struct pair {
-	struct trace_record *bunches, *plain;
-	size_t bunch_count, plain_count;
+	struct trace_record *grouped, *plain;
+	size_t grouped_count, plain_count;
 	struct table_entry known[KNOWN];
 };
 
 static void both(struct pair *p, struct trace_record r)
 {
-	p->bunches[p->bunch_count++] = p->plain[p->plain_count++] = r;
+	p->grouped[p->grouped_count++] = p->plain[p->plain_count++] = r;
 }
 
 static void make_known(struct pair *p)
@@ -155,7 +155,7 @@ static void make_known(struct pair *p)
 		for (unsigned k = 0; k < e->count; k++) {
 			unsigned op = (below(2) ? TRACE_READ : TRACE_WRITE) | (below(5) | below(2) << 3) << 8;
 
-			e->access[k] = (struct trace_bunch_access){
+			e->access[k] = (struct trace_group_access){
 				.site = k ? (int32_t)below(2000) - 900 : 0,
 				.distance = (int16_t)(k ? (int)below(64) - 32 : 0),
 				.op = (uint16_t)(i % 8 && below(8) ? op : 0),
@@ -165,12 +165,12 @@ static void make_known(struct pair *p)
 }
 
 /* Adds an access group as one record and, for comparison, as its accesses. */
-static void add_bunch(struct pair *p)
+static void add_group(struct pair *p)
 {
 	const struct table_entry *e = &p->known[below(KNOWN)];
 	uint64_t addr = below(3) ? below(1u << 30) : TRACE_ADDR_MASK - below(40);
 
-	p->bunches[p->bunch_count++] = bunch(e->count, addr, e->site);
+	p->grouped[p->grouped_count++] = group_record(e->count, addr, e->site);
 	for (unsigned i = 0; i < e->count; i++)
 		if (e->access[i].op)
 			p->plain[p->plain_count++] = (struct trace_record){
@@ -196,7 +196,7 @@ static void add_anything(struct pair *p, uint64_t *time)
 		both(p, (struct trace_record){ 1 + below(9), TRACE_SITE(TRACE_LOOP, 1, 7) });
 		both(p, rec(TRACE_READ, below(4096) | 8ull << 48, 7));
 		break;
-	default: add_bunch(p); break;
+	default: add_group(p); break;
 	}
 }
 
@@ -231,7 +231,7 @@ static void assert_files_same(const struct buf *a, const struct buf *b)
 
 static void test_random(void **state)
 {
-	struct pair p = { xcalloc(ROOM, sizeof(*p.bunches)), xcalloc(ROOM, sizeof(*p.plain)), 0, 0, { { 0 } } };
+	struct pair p = { xcalloc(ROOM, sizeof(*p.grouped)), xcalloc(ROOM, sizeof(*p.plain)), 0, 0, { { 0 } } };
 
 	(void)state;
 	for (seed = 1; seed <= 300; seed++) {
@@ -247,14 +247,14 @@ static void test_random(void **state)
 			for (uint64_t seq = 0; seq < 3; seq++) {
 				uint64_t begin = time;
 
-				p.bunch_count = p.plain_count = 0;
+				p.grouped_count = p.plain_count = 0;
 				/* A time within STREAM_LOOKAHEAD records. */
 				for (uint64_t i = 0; i < rounds; i++) {
 					add_anything(&p, &time);
 					if (i % 2)
 						both(&p, rec(TRACE_STAMP, time += below(9), 0));
 				}
-				raw_events(&a, thread, seq, begin, p.bunches, p.bunch_count);
+				raw_events(&a, thread, seq, begin, p.grouped, p.grouped_count);
 				raw_events(&b, thread, seq, begin, p.plain, p.plain_count);
 			}
 		raw_end(&a);
@@ -264,7 +264,7 @@ static void test_random(void **state)
 		buf_free(&b);
 		seed = kept;
 	}
-	free(p.bunches);
+	free(p.grouped);
 	free(p.plain);
 }
 
@@ -279,7 +279,7 @@ static char *read_file(const struct buf *b, struct err *err)
 	if (reader)
 		text = brief(reader, err);
 	if (reader && err->text[0]) {
-		assert_int_equal(reader_accesses(reader, accesses_tell, &(struct accesses){ 0 }, &(struct err){ "" }), -1);
+		assert_int_equal(reader_accesses(reader, accesses_add_list, &(struct accesses){ 0 }, &(struct err){ "" }), -1);
 	} else if (reader) {
 		assert_int_equal(reader_rewind(reader, err), 0);
 		assert_accesses_same(reader);
@@ -300,8 +300,8 @@ static void assert_error(const struct buf *b, const char *why)
 /* A group that is not described, or with another size: damage, or LOST in a lossy trace. */
 static void test_unknown(void **state)
 {
-	const struct trace_record unknown[] = { rec(TRACE_WRITE, 1, 9), bunch(2, 0x40, 0x300), rec(TRACE_WRITE, 2, 9) };
-	const struct trace_record other[] = { rec(TRACE_WRITE, 1, 9), bunch(2, 0x40, 0x100), rec(TRACE_WRITE, 2, 9) };
+	const struct trace_record unknown[] = { rec(TRACE_WRITE, 1, 9), group_record(2, 0x40, 0x300), rec(TRACE_WRITE, 2, 9) };
+	const struct trace_record other[] = { rec(TRACE_WRITE, 1, 9), group_record(2, 0x40, 0x100), rec(TRACE_WRITE, 2, 9) };
 	const char *lost = "?1 write 1 t101 d0\n?1 lost 0 t101 d0\n?1 write 2 t101 d0\n";
 	struct err err = { "" };
 	struct buf b;
@@ -334,7 +334,7 @@ static void assert_table_refused(const void *payload, size_t size)
 	struct buf b = { 0 };
 
 	raw_header(&b, 0);
-	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_BUNCHES, .count = 1 }, payload, size);
+	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 1 }, payload, size);
 	raw_end(&b);
 	assert_error(&b, "damaged at byte 64: a chunk of access groups is malformed");
 	buf_free(&b);
@@ -346,23 +346,23 @@ static void test_hostile(void **state)
 	struct buf b = { 0 };
 
 	(void)state;
-	put_bunch(&b, &two[0]);
-	put_bunch(&b, &two[1]);
+	put_group(&b, &two[0]);
+	put_group(&b, &two[1]);
 	for (size_t size = 1; size < b.size; size++)
-		if (size != trace_bunch_size(3))
+		if (size != trace_access_group_size(3))
 			assert_table_refused(b.data, size);
 	buf_free(&b);
 	bad.count = 1;
-	assert_table_refused(&bad, trace_bunch_size(1));
+	assert_table_refused(&bad, trace_access_group_size(1));
 	bad.count = 16;
 	assert_table_refused(&bad, sizeof(bad));
 	bad.count = UINT32_MAX;
 	assert_table_refused(&bad, sizeof(bad));
 	bad = two[0];
 	bad.access[1].op = TRACE_STAMP;
-	assert_table_refused(&bad, trace_bunch_size(3));
+	assert_table_refused(&bad, trace_access_group_size(3));
 	bad.access[1].op = TRACE_BUNCH | 3 << 8;
-	assert_table_refused(&bad, trace_bunch_size(3));
+	assert_table_refused(&bad, trace_access_group_size(3));
 }
 
 /* A killed process left the description in the file and BUNCH records in a ring. */
@@ -372,7 +372,7 @@ static void test_ring(void **state)
 	const struct live_header h = { .magic = LIVE_MAGIC, .version = LIVE_VERSION, .size = SIZE,
 				       .slots = SLOT, .rings = RING, .ticks_per_second = 1000 };
 	const struct live_slot slot = { .thread = 1, .time = 100 };
-	const struct trace_record ring[] = { rec(TRACE_WRITE, 1, 9), bunch(3, 0x1000, 0x100), bunch(2, 0x40, 0x200) };
+	const struct trace_record ring[] = { rec(TRACE_WRITE, 1, 9), group_record(3, 0x1000, 0x100), group_record(2, 0x40, 0x200) };
 	uint8_t memory[SIZE] = { 0 };
 	struct buf b = { 0 };
 	struct err err = { "" };

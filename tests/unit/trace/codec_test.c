@@ -350,7 +350,7 @@ static size_t random_loop(struct trace_record *in, size_t n, size_t room)
 		addr[i] = next_random() & TRACE_ADDR_MASK >> 1;
 		step[i] = next_random() % 5 * 8;
 	}
-	for (size_t k = 0, turns = next_random() % 300; k < size * turns && n + 4 < room; k++) {
+	for (size_t k = 0, times = next_random() % 300; k < size * times && n + 4 < room; k++) {
 		size_t i = k % size;
 		unsigned kind = kinds[i % mixed];
 

@@ -17,9 +17,9 @@ static unsigned below(unsigned n)
 	return (unsigned)((seed >> 33) % n);
 }
 
-static struct trace_record head(uint64_t turns, unsigned accesses)
+static struct trace_record head(uint64_t iterations, unsigned accesses)
 {
-	return (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, 1) };
+	return (struct trace_record){ iterations, TRACE_SITE(TRACE_LOOP, accesses, 1) };
 }
 
 static struct trace_record stride(int64_t by)
@@ -115,12 +115,12 @@ static void both(struct pair *p, struct trace_record r)
 }
 
 /* Adds a loop as a group and, for comparison, as its accesses. */
-static void add_loop(struct pair *p, unsigned accesses, unsigned turns)
+static void add_loop(struct pair *p, unsigned accesses, unsigned iterations)
 {
 	uint64_t first[TRACE_LOOP_ACCESSES], site[TRACE_LOOP_ACCESSES];
 	int64_t by[TRACE_LOOP_ACCESSES];
 
-	p->group[p->groups++] = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, below(50)) };
+	p->group[p->groups++] = (struct trace_record){ iterations, TRACE_SITE(TRACE_LOOP, accesses, below(50)) };
 	for (unsigned i = 0; i < accesses; i++) {
 		first[i] = below(3) ? below(1u << 30) : TRACE_ADDR_MASK - below(1000);
 		site[i] = TRACE_SITE(below(2) ? TRACE_READ : TRACE_WRITE, below(5) | below(2) << 3, 1 + below(60));
@@ -137,7 +137,7 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned turns)
 			p->group[p->groups++] = (struct trace_record){ first[i] | (uint64_t)by[i] << 48, site[i] };
 		}
 	}
-	for (unsigned t = 0; t < turns; t++)
+	for (unsigned t = 0; t < iterations; t++)
 		for (unsigned i = 0; i < accesses; i++)
 			p->plain[p->plains++] = (struct trace_record){
 				(first[i] + t * (uint64_t)by[i]) & TRACE_ADDR_MASK, site[i],
@@ -145,7 +145,7 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned turns)
 }
 
 /* Adds a nest as records and, for comparison, as its accesses. */
-static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigned turns, unsigned rounds)
+static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigned iterations, unsigned rounds)
 {
 	uint64_t first[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES], site[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
 	int64_t by[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES], add[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
@@ -158,7 +158,7 @@ static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigne
 		by[i] = i < before ? 0 : (int64_t)below(65536) - 32768;
 		add[i] = (int64_t)below(65536) - 32768;
 		if (i == before)
-			p->group[p->groups++] = (struct trace_record){ turns, TRACE_SITE(TRACE_LOOP, accesses, 7) };
+			p->group[p->groups++] = (struct trace_record){ iterations, TRACE_SITE(TRACE_LOOP, accesses, 7) };
 		if (i >= before && below(9) == 0) {
 			p->group[p->groups++] = stride(by[i] *= 100000);
 			p->group[p->groups++] = (struct trace_record){ first[i], site[i] };
@@ -172,7 +172,7 @@ static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigne
 		p->group[p->groups - 1].addr |= ((uint64_t)add[i] & 0xffff) << 16 * (i % 4);
 	}
 	for (uint64_t r = 0; r < rounds; r++)
-		for (uint64_t t = 0; t < turns; t++)
+		for (uint64_t t = 0; t < iterations; t++)
 			for (unsigned i = t ? before : 0; i < all; i++)
 				p->plain[p->plains++] = (struct trace_record){
 					(first[i] + t * (uint64_t)by[i] + r * (uint64_t)add[i]) & TRACE_ADDR_MASK, site[i],
@@ -287,7 +287,7 @@ static void test_portions(void **state)
 		for (unsigned i = 0; i < before; i++)
 			both(&p, rec(TRACE_WRITE, 8 * i, 7));
 		add_loop(&p, TRACE_LOOP_ACCESSES, 3);
-		add_loop(&p, 2, TRACE_LOOP_TURNS);
+		add_loop(&p, 2, TRACE_LOOP_ITERATIONS);
 		add_nest(&p, TRACE_NEST_BEFORE, TRACE_LOOP_ACCESSES, 2, 3);
 		a = file_of(p.group, p.groups);
 		b = file_of(p.plain, p.plains);
@@ -315,7 +315,8 @@ static void assert_damaged(const struct trace_record *r, size_t n, const char *w
 	assert_int_equal(got, -1);
 	if (!strstr(err.text, why))
 		fail_msg("'%s' is not in '%s'", why, err.text);
-	assert_int_equal(reader_accesses(reader, accesses_tell, &(struct accesses){ 0 }, &err), -1);
+	assert_int_equal(reader_accesses(reader, accesses_add_list, &(struct accesses){ 0 }, &err),
+			 -1);
 	reader_close(reader);
 	buf_free(&b);
 }
@@ -333,7 +334,7 @@ static void test_hostile(void **state)
 	(void)state;
 	ASSERT_DAMAGED(none, head(1, 0), read);
 	ASSERT_DAMAGED(none, head(0, 1), read);
-	ASSERT_DAMAGED(none, head(TRACE_LOOP_TURNS + 1, 1), read);
+	ASSERT_DAMAGED(none, head(TRACE_LOOP_ITERATIONS + 1, 1), read);
 	ASSERT_DAMAGED(none, head(UINT64_MAX, 1), read);
 	ASSERT_DAMAGED(none, head(2, 1));
 	ASSERT_DAMAGED(none, head(2, 2), read);
@@ -354,10 +355,10 @@ static void test_hostile(void **state)
 	ASSERT_DAMAGED(none, nest(2, 4), read, read, read, read, head(2, 1), read, stride(0), stride(0));
 	ASSERT_DAMAGED(none, nest(2, 2), read, read, head(2, 3), read, read, read, stride(0));
 	ASSERT_DAMAGED(none, nest(2, 1), read, read, stride(0));
-	ASSERT_DAMAGED(much, nest(TRACE_NEST_ROUNDS, 0), head(TRACE_LOOP_TURNS, 2), read, read, stride(0));
+	ASSERT_DAMAGED(much, nest(TRACE_NEST_ROUNDS, 0), head(TRACE_LOOP_ITERATIONS, 2), read, read, stride(0));
 	/* As many accesses as a full ring can stand for are read, more are refused. */
 	for (size_t i = 0; i < ARRAY_SIZE(many); i += 2) {
-		many[i] = head(TRACE_LOOP_TURNS, 1);
+		many[i] = head(TRACE_LOOP_ITERATIONS, 1);
 		many[i + 1] = read;
 	}
 	assert_damaged(many, ARRAY_SIZE(many), much);

@@ -316,7 +316,7 @@ static const uint64_t *page_of(void *ctx, uint64_t page)
 /* Events and numbers of skipped accesses agree with reader_next(). */
 static void check_wanted(const char *path, uint64_t *all, uint64_t *over, uint64_t *left)
 {
-	struct reader_wanted w = { .page = UINT64_MAX, .turn = page_of };
+	struct reader_wanted w = { .page = UINT64_MAX, .select = page_of };
 	uint64_t done[5] = { 0 }, index[5] = { 0 }, events = 0, position = 0, count;
 	struct event one, some[16];
 	struct err err;
@@ -363,7 +363,7 @@ static void test_only_wanted_events_are_read(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 400; round++) {
-		struct reader_wanted w = { .page = UINT64_MAX, .turn = page_of };
+		struct reader_wanted w = { .page = UINT64_MAX, .select = page_of };
 
 		for (unsigned i = 0; i < READER_PAGE / 64; i++)
 			for (unsigned k = 0; k < 3; k++)

@@ -137,7 +137,7 @@ static void test_index(void **state)
 #define BACK "\tmovq\t-24(%rsp), %rdx\n\tmovabsq\t$18435485074641125376, %rdi\n\torq\t%rdi, %rdx\n"
 
 /* Two fields with a large stride share a look; a negative stride: -40 is 65496 in 16 bits. */
-static void test_apart(void **state)
+static void test_strided(void **state)
 {
 	(void)state;
 	check("\tleaq\t8(%rbx), %rdi\n" READ8 "\tmovq\t%rbx, %rdi\n" READ8 "\tmovq\t%r13, %rdi\n" WRITE8
@@ -179,7 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pointers),
 		cmocka_unit_test(test_index),
-		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_strided),
 		cmocka_unit_test(test_left),
 	};
 
