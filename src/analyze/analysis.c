@@ -31,6 +31,20 @@ const struct analysis *analysis_find(const char *name)
 	return NULL;
 }
 
+unsigned analysis_prescan_find(const char *name, size_t length)
+{
+	static const struct {
+		const char *name;
+		enum analysis_prescan prescan;
+	} table[] = { { "unshared", PRESCAN_UNSHARED }, { "ordered", PRESCAN_ORDERED },
+		      { "sites", PRESCAN_SITES } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (strlen(table[i].name) == length && strncmp(table[i].name, name, length) == 0)
+			return table[i].prescan;
+	return 0;
+}
+
 void analysis_context_init(struct analysis_context *ctx)
 {
 	*ctx = (struct analysis_context){ .locks = locks_new(), .stacks = stacks_new() };
@@ -313,7 +327,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 {
 	struct analysis_stats unused;
 	double start = clock_seconds();
-	bool asks_unshared = false, asks_ordered = false, has_prescan = false;
+	bool asks_unshared = false, asks_ordered = false, has_prescan = false, skips;
 	struct unshared *unshared;
 	struct track track;
 	size_t count = 0;
@@ -345,10 +359,10 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	for (size_t i = 0; i < count; i++)
 		if (which[i]->prescan)
 			which[i]->prescan(states[i], trace, unshared);
-	if (asks_ordered)
+	if (asks_ordered && !(ctx->without & PRESCAN_ORDERED))
 		ordered_prescan(unshared, trace);
-	got = first_pass(trace, asks_unshared || asks_ordered ? unshared : NULL, which, states,
-			 &track, out, stats, err);
+	skips = (asks_unshared || asks_ordered) && !(ctx->without & PRESCAN_UNSHARED);
+	got = first_pass(trace, skips ? unshared : NULL, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		which[i]->finish(states[i], out);
 		which[i]->close(states[i]);
@@ -356,7 +370,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	free(states);
 	track_free(&track);
 	count_locks(ctx, out);
-	again = second_pass(trace, unshared, out, got < 0 ? NULL : err);
+	again = second_pass(trace, skips ? unshared : NULL, out, got < 0 ? NULL : err);
 	unshared_free(unshared);
 	stats->threads = reader_info(trace)->thread_count;
 	stats->seconds = clock_seconds() - start;

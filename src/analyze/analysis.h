@@ -82,6 +82,9 @@ enum {
 extern const struct analysis *const analyses[ANALYSIS_COUNT + 1];
 const struct analysis *analysis_find(const char *name);	/* NULL: no such analysis */
 
+/* The enum analysis_prescan of a name: unshared, ordered, sites. 0: there is none. */
+unsigned analysis_prescan_find(const char *name, size_t length);
+
 struct analysis_stats {
 	uint64_t events, accesses, threads;	/* in the trace */
 	double seconds;		/* of wall-clock time that the analyses took */

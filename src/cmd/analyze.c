@@ -31,6 +31,8 @@ static const char usage_head[] =
 	"  -n, --limit N        number of candidates to show\n"
 	"  --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n"
 	"  --json               print one JSON object\n"
+	"  --without NAME,NAME  leave out shortcuts, which change the time but no result: unshared,\n"
+	"                       ordered, sites\n"
 	"  --no-symbols         do not read names from the program's files\n"
 	"\n"
 	"Analyses:\n";
@@ -45,6 +47,7 @@ struct options {
 	size_t chosen_count;		/* 0: run all */
 	uint64_t limit;			/* candidates to show */
 	bool json, no_symbols;
+	unsigned without;		/* set of enum analysis_prescan */
 	struct suppressions *suppress;	/* NULL: none */
 };
 
@@ -370,7 +373,23 @@ static int set_limit(struct options *o, const char *text)
 	return CMD_OK;
 }
 
-enum { OPT_JSON = 256, OPT_NO_SYMBOLS, OPT_SUPPRESSIONS };
+/* --without NAME,NAME */
+static int leave_out(struct options *o, const char *names)
+{
+	for (size_t length; *names; names += length + (names[length] == ',')) {
+		unsigned prescan;
+
+		length = strcspn(names, ",");
+		prescan = analysis_prescan_find(names, length);
+		if (!prescan)
+			return cmd_usage(&cmd_analyze, "--without knows unshared, ordered and sites, not '%.*s'",
+					 (int)length, names);
+		o->without |= prescan;
+	}
+	return CMD_OK;
+}
+
+enum { OPT_JSON = 256, OPT_NO_SYMBOLS, OPT_SUPPRESSIONS, OPT_WITHOUT };
 
 static const struct option long_options[] = {
 	{ "analysis", required_argument, NULL, 'a' },
@@ -378,6 +397,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
 	{ "suppressions", required_argument, NULL, OPT_SUPPRESSIONS },
+	{ "without", required_argument, NULL, OPT_WITHOUT },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
 };
@@ -394,6 +414,7 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_JSON: o->json = true; break;
 		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
 		case OPT_SUPPRESSIONS: code = cmd_suppressions(&cmd_analyze, optarg, &o->suppress); break;
+		case OPT_WITHOUT: code = leave_out(o, optarg); break;
 		case 'h': return help();
 		default: return cmd_bad_option(&cmd_analyze, argv, c);
 		}
@@ -418,6 +439,7 @@ static int run(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	analysis_context_init(&s.ctx);
+	s.ctx.without = o.without;
 	s.found = findings_new();
 	code = analyze(&s, &o, argv[optind]);
 	names_free(s.names);

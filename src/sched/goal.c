@@ -244,7 +244,7 @@ static uint32_t random_walk(struct goal *g, const struct sched_point *point)
 	if (stays && !g->held_since[point->running])
 		return point->running;
 	if (point->spin_rounds >= SPIN_ROUNDS && any_held(g, point))
-		return let_latest_go(g, point);
+		return release_latest(g, point);
 	g->until = point->step + pick_geometric(&g->rng, g->permille);
 	for (size_t i = 0; i < point->count; i++) {
 		uint32_t thread = point->runnable[i];

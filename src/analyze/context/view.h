@@ -69,11 +69,22 @@ static inline bool view_ignores(const struct view *view, unsigned access)
 	return (view->ignore & access & 3u) != 0;
 }
 
+/*
+ * Prescans that a run of analyses leaves out, for tests and measurements: they only save time and
+ * memory. Their names are in analysis.h.
+ */
+enum analysis_prescan {
+	PRESCAN_UNSHARED = 1,	/* accesses to unshared memory are analysed as well */
+	PRESCAN_ORDERED = 2,	/* and those to ordered memory */
+	PRESCAN_SITES = 4,	/* sites that only access unshared memory make location pairs */
+};
+
 /* Tables for the numbers of locksets and call stacks in views, candidates and findings. */
 struct analysis_context {
 	struct locks *locks;
 	struct stacks *stacks;
 	const struct reader *reader;	/* set by analysis_run() */
+	unsigned without;		/* set of enum analysis_prescan */
 };
 
 #endif
