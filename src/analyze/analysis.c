@@ -350,7 +350,8 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	got = first_pass(trace, asks_unshared || asks_ordered ? unshared : NULL, which, states,
 			 &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
-		which[i]->finish(states[i], out);
+		if (which[i]->finish)
+			which[i]->finish(states[i], out);
 		which[i]->close(states[i]);
 	}
 	free(states);

@@ -41,12 +41,14 @@ struct alone;
 struct analysis {
 	const char *name;	/* as typed after --analysis */
 	const char *summary;	/* one line of --help */
-	void *(*open)(const struct analysis_context *ctx);	/* returns its state */
+	/* Returns the state that the other functions get. */
+	void *(*open)(const struct analysis_context *ctx);
 	/*
 	 * NULL, or called before the first event for a pre-pass over the trace, which has to leave
 	 * it at the first event. The unshared memory stays valid until `close`.
 	 */
 	void (*look)(void *state, struct reader *trace, const struct alone *unshared);
+	/* Called for every event that is not skipped, in the order of the trace. */
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	/*
@@ -63,7 +65,8 @@ struct analysis {
 	 * skips_settled, nor for unshared memory with asks_alone.
 	 */
 	void (*soon)(void *state, const struct event *ev);
-	void (*finish)(void *state, struct findings *out);	/* after the last event */
+	/* NULL, or called after the last event, also of a damaged trace. */
+	void (*finish)(void *state, struct findings *out);
 	void (*close)(void *state);	/* frees the state */
 };
 
