@@ -81,28 +81,41 @@ static void test_same_seed_same_runs(void **state)
 	}
 }
 
-/* Two threads spin on a flag: with every strategy the run ends soon. */
-static void test_spinning_threads_let_others_run(void **state)
+/*
+ * Two threads spin on a flag that thread `setter` sets: with every strategy the run ends soon. The
+ * setter has the lowest, the middle and the highest number.
+ */
+static void check_spinning(unsigned setter)
 {
 	struct sim_program p = { 0 };
 	static struct sim_result r[200];
 
-	(void)state;
-	sim_add_spin(&p, 0, 1);
-	sim_add(&p, 0, SCHED_OP_WRITE, 2);
-	sim_add_spin(&p, 1, 1);
-	sim_add(&p, 1, SCHED_OP_WRITE, 2);
-	for (unsigned i = 0; i < 5; i++)
-		sim_add(&p, 2, SCHED_OP_WRITE, 3);
-	sim_add(&p, 2, SCHED_OP_WRITE, 1);
+	for (unsigned t = 0; t < 3; t++) {
+		if (t != setter) {
+			sim_add_spin(&p, t, 1);
+			sim_add(&p, t, SCHED_OP_WRITE, 2);
+			continue;
+		}
+		for (unsigned i = 0; i < 5; i++)
+			sim_add(&p, t, SCHED_OP_WRITE, 3);
+		sim_add(&p, t, SCHED_OP_WRITE, 1);
+	}
 	for (size_t i = 0; strategies[i]; i++) {
 		unsigned n = runs_of(strategies[i], &p, 1, r, 200);
 
 		for (unsigned k = 0; k < n; k++) {
 			if (r[k].endless || r[k].stuck || r[k].steps > 100)
-				fail_msg("%s, run %u: %s", strategies[i]->name, k, sim_text(&r[k]));
+				fail_msg("%s, setter %u, run %u: %s", strategies[i]->name, setter,
+					 k, sim_text(&r[k]));
 		}
 	}
+}
+
+static void test_spinning_threads_let_others_run(void **state)
+{
+	(void)state;
+	for (unsigned setter = 0; setter < 3; setter++)
+		check_spinning(setter);
 }
 
 /* A run depends on seed and number only: the fifth is the same without the first four. */
