@@ -1,5 +1,5 @@
 # Checks of the sources: every header compiles alone, no file is too long, rooms include only what
-# CONTRIBUTING.md allows, and pages name only files that exist.
+# CONTRIBUTING.md allows, pages name only files that exist, and each room's README lists its files.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 work=$PWD
@@ -104,3 +104,16 @@ named_files() {
 }
 named_files docs/*.md docs/internals/*.md CONTRIBUTING.md README.md >"$work/named"
 [ ! -s "$work/named" ] || { cat "$work/named"; fail "pages name files that are not there"; }
+
+# unlisted SOURCE…: prints each source file that the README of its folder does not name in
+# backquotes, with or without a suffix.
+unlisted() {
+	for path; do
+		folder=${path%/*} file=${path##*/}
+		[ "$folder" != src ] || continue	# CONTRIBUTING.md has a line for main.c
+		grep -q "\`${file%.*}[.\`]" "$folder/README.md" || echo "$folder/README.md does not list $file"
+	done
+}
+unlisted $(cat "$work/sources") >"$work/unlisted" 2>&1
+[ ! -s "$work/unlisted" ] || { cat "$work/unlisted"; fail "files that the README of their room does not list"; }
+[ -n "$(unlisted src/sched/no_such_file.c)" ] || fail "a file that no README lists is not seen"
