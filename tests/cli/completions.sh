@@ -44,7 +44,10 @@ reply snarl '' | tr '\n' ' ' | grep -q '^cc c++ hunt test .*help --help --versio
 [ "$(reply snarl re | tr '\n' ' ')" = "$(snarl help | awk '/^A first/ { exit } /^  re/ { print $1 }' | tr '\n' ' ')" ] || fail "bash: snarl re"
 [ "$(reply snarl help du)" = dump ] || fail "bash: snarl help du"
 [ "$(reply snarl hunt --backend '' | tr '\n' ' ')" = 'user kernel ' ] || fail "bash: --backend"
-[ "$(reply snarl report -f '' | tr '\n' ' ')" = 'text html json sarif junit perfetto ' ] || fail "bash: --format"
+sed -n 's/^FORMAT(\([a-z]*\)).*/\1/p' "$SNARL_ROOT/src/report/formats.def" >formats
+grep -qx text formats || fail "found no formats"
+reply snarl report -f '' >got
+same "bash: --format" formats got
 [ "$(reply snarl hunt --expect-exit '')" = any ] || fail "bash: --expect-exit"
 reply snarl test -s p | grep -qx pct || fail "bash: --strategy"
 touch file1 && mkdir folder2
