@@ -331,9 +331,13 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 
 static int help(void)
 {
+	int width = 14;
+
 	fputs(usage_head, stdout);
 	for (size_t i = 0; analyses[i]; i++)
-		printf("  %-14s %s\n", analyses[i]->name, analyses[i]->summary);
+		width = cmd_name_width(width, analyses[i]->name);
+	for (size_t i = 0; analyses[i]; i++)
+		printf("  %-*s %s\n", width, analyses[i]->name, analyses[i]->summary);
 	fputs(usage_tail, stdout);
 	return cmd_flush(&cmd_analyze, CMD_OK);
 }
