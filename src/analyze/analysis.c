@@ -36,8 +36,7 @@ unsigned analysis_prescan_find(const char *name, size_t length)
 	static const struct {
 		const char *name;
 		enum analysis_prescan prescan;
-	} table[] = { { "unshared", PRESCAN_UNSHARED }, { "ordered", PRESCAN_ORDERED },
-		      { "sites", PRESCAN_SITES } };
+	} table[] = { { "unshared", PRESCAN_UNSHARED }, { "ordered", PRESCAN_ORDERED } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (strlen(table[i].name) == length && strncmp(table[i].name, name, length) == 0)
@@ -364,7 +363,8 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	skips = (asks_unshared || asks_ordered) && !(ctx->without & PRESCAN_UNSHARED);
 	got = first_pass(trace, skips ? unshared : NULL, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
-		which[i]->finish(states[i], out);
+		if (which[i]->finish)
+			which[i]->finish(states[i], out);
 		which[i]->close(states[i]);
 	}
 	free(states);

@@ -41,12 +41,14 @@ struct unshared;
 struct analysis {
 	const char *name;	/* as typed after --analysis */
 	const char *summary;	/* one line of --help */
-	void *(*open)(const struct analysis_context *ctx);	/* returns its state */
+	/* Returns the state that the other functions get. */
+	void *(*open)(const struct analysis_context *ctx);
 	/*
 	 * NULL, or called before the first event for a prescan over the trace, which has to leave
 	 * it at the first event. The unshared memory stays valid until `close`.
 	 */
 	void (*prescan)(void *state, struct reader *trace, const struct unshared *unshared);
+	/* Called for every event that is not skipped, in the order of the trace. */
 	void (*event)(void *state, const struct event *ev, const struct view *view,
 		      struct findings *out);
 	/*
@@ -63,7 +65,8 @@ struct analysis {
 	 * skips_ordered, nor for unshared memory with asks_unshared.
 	 */
 	void (*soon)(void *state, const struct event *ev);
-	void (*finish)(void *state, struct findings *out);	/* after the last event */
+	/* NULL, or called after the last event, also of a damaged trace. */
+	void (*finish)(void *state, struct findings *out);
 	void (*close)(void *state);	/* frees the state */
 };
 
@@ -82,7 +85,7 @@ enum {
 extern const struct analysis *const analyses[ANALYSIS_COUNT + 1];
 const struct analysis *analysis_find(const char *name);	/* NULL: no such analysis */
 
-/* The enum analysis_prescan of a name: unshared, ordered, sites. 0: there is none. */
+/* The enum analysis_prescan of a name: unshared, ordered. 0: there is none. */
 unsigned analysis_prescan_find(const char *name, size_t length);
 
 struct analysis_stats {

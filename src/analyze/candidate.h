@@ -18,7 +18,7 @@
  * other runs, too.
  */
 struct candidate_event {
-	uint32_t thread;	/* trace id */
+	uint32_t thread;	/* trace id, from 1 */
 	uint16_t kind;		/* enum trace_kind */
 	uint16_t lockset_size;	/* number of locks held at it */
 	uint64_t index;		/* among the thread's events, from 0 */
@@ -38,7 +38,11 @@ struct candidate_order {
 struct candidate {
 	enum candidate_class class;	/* of the pattern, unless that is PATTERN_NONE */
 	enum pattern pattern;
-	bool seen;		/* the trace has the wanted order already */
+	/*
+	 * The trace has the wanted order already. If the run passed, hunting drops the candidate,
+	 * except for the classes of candidate_is_result(); if it failed, this may be the cause.
+	 */
+	bool seen;
 	bool spurious;		/* needs a spurious wake-up */
 	bool doubtful;		/* values read on the way to its events seem to forbid the order */
 	uint8_t events, orders;	/* number of entries in `event` and `order` */
@@ -47,7 +51,7 @@ struct candidate {
 	/*
 	 * For each event: the index in `event` of the acquisition before which its thread has to
 	 * be stopped; -1: right before the event itself. The former is needed if the thread holds a
-	 * lock there that the other thread needs.
+	 * lock there that the other thread needs. Fill it with -1 first: 0 means event[0].
 	 */
 	int8_t hold[CANDIDATE_EVENTS];
 	uint64_t addr, size;	/* the location, or the first of two */

@@ -31,8 +31,8 @@ static const char usage_head[] =
 	"  -n, --limit N        number of candidates to show\n"
 	"  --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n"
 	"  --json               print one JSON object\n"
-	"  --without NAME,NAME  leave out shortcuts, which change the time but no result: unshared,\n"
-	"                       ordered, sites\n"
+	"  --without NAME,NAME  leave out shortcuts, which change the time but no candidate:\n"
+	"                       unshared, ordered\n"
 	"  --no-symbols         do not read names from the program's files\n"
 	"\n"
 	"Analyses:\n";
@@ -334,9 +334,13 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 
 static int help(void)
 {
+	int width = 14;
+
 	fputs(usage_head, stdout);
 	for (size_t i = 0; analyses[i]; i++)
-		printf("  %-14s %s\n", analyses[i]->name, analyses[i]->summary);
+		width = cmd_name_width(width, analyses[i]->name);
+	for (size_t i = 0; analyses[i]; i++)
+		printf("  %-*s %s\n", width, analyses[i]->name, analyses[i]->summary);
 	fputs(usage_tail, stdout);
 	return cmd_flush(&cmd_analyze, CMD_OK);
 }
@@ -382,7 +386,7 @@ static int leave_out(struct options *o, const char *names)
 		length = strcspn(names, ",");
 		prescan = analysis_prescan_find(names, length);
 		if (!prescan)
-			return cmd_usage(&cmd_analyze, "--without knows unshared, ordered and sites, not '%.*s'",
+			return cmd_usage(&cmd_analyze, "--without knows unshared and ordered, not '%.*s'",
 					 (int)length, names);
 		o->without |= prescan;
 	}

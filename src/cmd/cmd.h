@@ -9,6 +9,7 @@
 #define CMD_CMD_H
 
 #include <stdbool.h>
+#include <string.h>
 
 enum cmd_exit {
 	CMD_OK = 0,
@@ -53,6 +54,14 @@ int cmd_bad_option(const struct cmd *cmd, char **argv, int result);
 
 /* Flushes stdout. Returns `code`, or CMD_FAILED if a write failed; a closed pipe is no failure. */
 int cmd_flush(const struct cmd *cmd, int code);
+
+/* The larger of `width` and the length of `name`; for the column of names in a help text. */
+static inline int cmd_name_width(int width, const char *name)
+{
+	int length = (int)strlen(name);
+
+	return length > width ? length : width;
+}
 
 /* Prints `snarl help options`; returns the exit code. In help_options.c. */
 int help_options(void);

@@ -53,12 +53,16 @@ static const struct option long_options[] = {
 
 static int print_help(void)
 {
+	int width = 8;
+
 	fputs(usage_head, stdout);
 	for (size_t i = 0; report_formats[i]; i++)	/* scripts/completions reads this list */
 		printf("%s%s", i ? "|" : "", report_formats[i]->name);
 	fputs(usage_middle, stdout);
 	for (size_t i = 0; report_formats[i]; i++)
-		printf("  %-8s %s\n", report_formats[i]->name, report_formats[i]->summary);
+		width = cmd_name_width(width, report_formats[i]->name);
+	for (size_t i = 0; report_formats[i]; i++)
+		printf("  %-*s %s\n", width, report_formats[i]->name, report_formats[i]->summary);
 	fputs(usage_tail, stdout);
 	return cmd_flush(&cmd_report, CMD_OK);
 }

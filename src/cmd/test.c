@@ -84,9 +84,14 @@ static int test(const struct options *o)
 
 static int list_strategies(void)
 {
+	int width = 12;
+
 	for (size_t i = 0; strategies[i]; i++)
 		if (!strategies[i]->guided)
-			printf("  %-12s %s\n", strategies[i]->name, strategies[i]->summary);
+			width = cmd_name_width(width, strategies[i]->name);
+	for (size_t i = 0; strategies[i]; i++)
+		if (!strategies[i]->guided)
+			printf("  %-*s %s\n", width, strategies[i]->name, strategies[i]->summary);
 	return cmd_flush(&cmd_test, CMD_OK);
 }
 

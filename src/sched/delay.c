@@ -2,7 +2,8 @@
  * Random delays, as in ConTest (Edelstein, Farchi, Nir, Ratsaby, Ur, IBM Systems Journal 2002) and
  * in Maple's baseline RandDelay. At random steps the running thread falls asleep for a random
  * number of steps. When it wakes up, it runs at once. In between, threads run without preemption.
- * If all runnable threads sleep, the first to wake up does so now, since no steps would pass.
+ * If all runnable threads sleep, the first to wake up does so now, since no steps would pass. After
+ * a thread yields, any other thread runs next, asleep or not.
  *
  * The mean distance of two delays is 1/8 of the run, or 1000/switch_permille steps. A delay has
  * the same distribution: up to twice the mean.
@@ -84,13 +85,13 @@ static uint32_t choose_thread(struct delay *d, const struct sched_point *point)
 	uint32_t sleeper = first_sleeper(d, point);
 	uint32_t thread;
 
+	/* It may spin until a certain thread acts, which two short sleepers could starve. */
+	if (point->yields)
+		return pick_other(point, &d->rng);
 	if (sleeper < SCHED_MAX_THREADS && d->wakes[sleeper] <= point->step)
 		return sleeper;
 	if (pick_may_stay(point) && !d->wakes[point->running])
 		return point->running;
-	if (point->yields)
-		/* It may spin until a sleeping thread acts. */
-		return pick_other(point, &d->rng);
 	thread = any_awake(d, point);
 	return thread < SCHED_MAX_THREADS ? thread : sleeper;
 }

@@ -4,8 +4,13 @@
  *
  * A strategy runs inside the target process: it must not allocate, do I/O or call anything that the
  * runtime intercepts. Unit tests link the same code. Its state is plain data in memory shared with
- * the tool; the only pointer in it is that to the plan. The state outlives a run, so that a search
- * continues from run to run.
+ * the tool; the only pointer in it is that to the plan.
+ *
+ * A strategy without end() is stateless: before each run, its state is cleared and init() called.
+ * Several runs may be made at the same time, so a run depends only on sched_params and sched_run. A
+ * strategy with end() is stateful: its runs are made one after the other, and its state lasts from
+ * run to run. The search clears it and calls init() at its start, and whenever it starts over
+ * because it found more memory that threads share.
  *
  * A scheduling point is reached when the running thread stands *before* its next visible event (an
  * access to shared memory, an operation on a lock, ...), or has just blocked or ended. Every other
@@ -64,7 +69,7 @@ static inline bool sched_dependent(const struct sched_event *a, const struct sch
 	return a->object < b->object + b->size && b->object < a->object + a->size;
 }
 
-/* Parameters of a search: init() gets them once. */
+/* Parameters of a search, the argument of init(). */
 struct sched_params {
 	uint64_t seed;		/* same seed and program, same schedules */
 	/* pct: 1..SCHED_MAX_DEPTH; chess: preemptions; goal: enum goal_then; 0: default */
@@ -89,7 +94,11 @@ struct sched_point {
 	uint64_t step;			/* number of steps executed so far by all threads */
 	uint32_t running;		/* thread that reached the point; may be blocked or gone */
 	bool runs;			/* `running` is among the runnable */
-	bool yields;			/* `running` called sched_yield, or was found spinning */
+	/*
+	 * `running` called sched_yield, or was found spinning. It may wait for any other thread, so
+	 * a strategy must not let a few yielding threads keep the others from running for ever.
+	 */
+	bool yields;
 	/*
 	 * Number of times in a row that `running` was found spinning without any thread having
 	 * changed anything in between.
@@ -116,9 +125,9 @@ struct sched_choice {
 };
 
 struct strategy {
-	const char *name;	/* as typed after --strategy */
-	const char *summary;	/* one line of --help */
-	size_t state_size;	/* bytes of `state`; the caller provides it, zeroed */
+	const char *name;	/* as typed after --strategy; shorter than 32 bytes */
+	const char *summary;	/* one line of --strategy help; shorter than 72 bytes */
+	size_t state_size;	/* bytes of `state`, at most 4 MiB; the caller provides it, zeroed */
 	/*
 	 * Of a strategy that is useless without a plan: what it does with the plan, and the command
 	 * to use instead, for error messages. NULL: the strategy searches without a plan.
@@ -126,8 +135,9 @@ struct strategy {
 	const char *guided;
 	/* The strategy follows the turns of a plan as long as exact_done() is false (exact.h). */
 	bool follows;
+	/* The next three are called for every strategy; the functions after them may be NULL. */
 	void (*init)(void *state, const struct sched_params *params);
-	void (*begin)(void *state, const struct sched_run *run);
+	void (*begin)(void *state, const struct sched_run *run);	/* before each run */
 	void (*pick)(void *state, const struct sched_point *point, struct sched_choice *out);
 	/*
 	 * Chooses one of `count` alternatives other than threads, say which waiter a signal wakes.
@@ -138,10 +148,10 @@ struct strategy {
 	uint32_t (*wake)(void *state, const uint64_t *names, uint32_t count);
 	/*
 	 * Called before end() if the run ended in a deadlock: no thread is runnable (count 0), and
-	 * `pending` holds the event at which each thread waits. May be NULL.
+	 * `pending` holds the event at which each thread waits.
 	 */
 	void (*stuck)(void *state, const struct sched_point *point);
-	/* Called after a run. False: all runs have been made. NULL: a search never ends. */
+	/* Called after each run. False: all runs have been made. NULL: the strategy is stateless. */
 	bool (*end)(void *state);
 };
 

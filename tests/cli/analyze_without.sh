@@ -14,7 +14,7 @@ for source in "$SNARL_ROOT"/examples/*.c; do
 	snarl-cc -g -O1 -pthread "$source" -o "$name"
 	snarl record -q -o "$name.snarl" -- "./$name" >/dev/null 2>&1 || true
 	candidates "$name.snarl" >wanted
-	for prescan in unshared ordered sites unshared,ordered,sites; do
+	for prescan in unshared ordered unshared,ordered; do
 		candidates --without $prescan "$name.snarl" >got
 		same "$name: other candidates without $prescan" wanted got
 	done
@@ -23,11 +23,11 @@ for kernel in queue pipeline; do
 	snarl-cc -std=c11 -D_GNU_SOURCE -O2 -pthread "$SNARL_ROOT/tests/bench/kernels/$kernel.c" -o $kernel -lm
 	record $kernel.snarl ./$kernel $(small $kernel)
 	candidates $kernel.snarl >wanted
-	for prescan in unshared ordered sites; do
+	for prescan in unshared ordered; do
 		candidates --without $prescan $kernel.snarl >got
 		same "$kernel: other candidates without $prescan" wanted got
 	done
 done
 
 snarl analyze --without xyzzy queue.snarl 2>err && fail "--without took an unknown name"
-grep -q "unshared, ordered and sites, not 'xyzzy'" err || fail "no message about the name"
+grep -q "unshared and ordered, not 'xyzzy'" err || fail "no message about the name"

@@ -1,5 +1,5 @@
 # scripts/man converts a page to exactly the expected troff. Every command has a man page, and groff
-# accepts all.
+# accepts all. The pages describe every strategy, analysis, pattern and report format.
 . "$SNARL_ROOT/tests/lib.sh"
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need groff
@@ -107,5 +107,20 @@ for page in "$pages"/man?/*; do
 	[ "$(wc -l <text)" -gt 20 ] || fail "$page is short"
 	sed -n '/^\.SH NAME/{n;p;}' "$page" | grep -q '^snarl[a-z+, -]* \\- .' || fail "$page: NAME"
 done
+
+# What one line adds to a table of the sources needs a line in a page, too.
+# in_page PAGE BEFORE AFTER: the page has each name from stdin, after BEFORE and followed by AFTER
+in_page() {
+	while read -r name; do
+		grep -q "$2$name$3" "$SNARL_ROOT/docs/$1" || fail "docs/$1 does not describe $name"
+		echo "$name"
+	done >names
+	[ -s names ] || fail "found no names that docs/$1 has to describe"
+}
+snarl test --strategy help | awk '{ print $1 }' | in_page strategies.md '^## ' '$'
+snarl analyze --help | sed -n '/^Analyses:/,/^$/s/^  \([^ ]*\).*/\1/p' | in_page analyze.md '^| `' '` |'
+sed -n 's/^PATTERN([A-Z_]*, "\([^"]*\)".*/\1/p' "$SNARL_ROOT/src/analyze/pattern.def" | in_page analyze.md '`' '`'
+snarl report --help | sed -n '/^Formats:/,/^$/s/^  \([^ ]*\).*/\1/p' | in_page report.md '\*\*' '\*\*'
+
 # A table with three columns keeps them all.
 groff -K utf8 -man -Tascii -P-c "$pages/man7/snarl-strategies.7" 2>/dev/null | grep -q 'depth 1' || fail "strategies: a column is lost"

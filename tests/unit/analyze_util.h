@@ -1,5 +1,6 @@
 /*
- * For tests of src/analyze: text traces in, findings out as lines.
+ * For tests of src/analyze: text traces in, findings out as lines. The traces are files, so the
+ * group needs test_setup() and test_teardown() (trace_util.h).
  */
 #ifndef ANALYZE_UTIL_H
 #define ANALYZE_UTIL_H

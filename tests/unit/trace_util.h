@@ -1,5 +1,7 @@
 /*
- * For tests of src/trace: makes trace files byte by byte, and reads events back.
+ * For tests of src/trace: makes trace files byte by byte, and reads events back. Files of
+ * test_path() are in a folder that test_setup() makes: main() passes it and test_teardown() to
+ * cmocka_run_group_tests().
  */
 #ifndef TRACE_UTIL_H
 #define TRACE_UTIL_H
@@ -55,7 +57,8 @@ static UNUSED void save(const char *path, const void *data, size_t size)
 {
 	FILE *f = fopen(path, "w");
 
-	assert_non_null(f);
+	if (!f)
+		fail_msg("cannot write %s: is test_setup() the setup of the group?", path);
 	assert_int_equal(fwrite(data, 1, size, f), size);
 	assert_int_equal(fclose(f), 0);
 }

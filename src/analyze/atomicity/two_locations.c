@@ -34,7 +34,6 @@ struct atomicity2 {
 	struct dedupe dedupe;
 	struct unshared_sites unshared_sites;
 	const struct unshared *unshared;
-	unsigned without;	/* analysis_context.without */
 	struct recent_accesses **threads;
 	size_t thread_count;
 };
@@ -54,7 +53,6 @@ static void *atomicity2_open(const struct analysis_context *ctx)
 	struct atomicity2 *a = xcalloc(1, sizeof(*a));
 
 	a->locks = ctx->locks;
-	a->without = ctx->without;
 	a->contexts = contexts_new(ctx->locks);
 	contexts_set_marker(a->contexts, mark, a);
 	location_pairs_init(&a->location_pairs, a->contexts);
@@ -66,8 +64,7 @@ static void atomicity2_prescan(void *state, struct reader *trace, const struct u
 	struct atomicity2 *a = state;
 
 	a->unshared = unshared;
-	if (!(a->without & PRESCAN_SITES))
-		unshared_sites_prescan(&a->unshared_sites, unshared, trace);
+	unshared_sites_prescan(&a->unshared_sites, unshared, trace);
 }
 
 static void atomicity2_close(void *state)

@@ -76,7 +76,6 @@ static inline bool view_ignores(const struct view *view, unsigned access)
 enum analysis_prescan {
 	PRESCAN_UNSHARED = 1,	/* accesses to unshared memory are analysed as well */
 	PRESCAN_ORDERED = 2,	/* and those to ordered memory */
-	PRESCAN_SITES = 4,	/* sites that only access unshared memory make location pairs */
 };
 
 /* Tables for the numbers of locksets and call stacks in views, candidates and findings. */

@@ -41,18 +41,13 @@ static void spy_event(void *state, const struct event *ev, const struct view *vi
 	buf_add_char(&seen, '\n');
 }
 
-static void spy_finish(void *state, struct findings *out)
-{
-	(void)state, (void)out;
-}
-
 static void spy_close(void *state)
 {
 	(void)state;
 }
 
 static const struct analysis spy = {
-	.name = "spy", .open = open_spy, .event = spy_event, .finish = spy_finish,
+	.name = "spy", .open = open_spy, .event = spy_event,
 	.close = spy_close,
 };
 
@@ -142,7 +137,7 @@ static void levels_event(void *state, const struct event *ev, const struct view 
 }
 
 static const struct analysis level_spy = {
-	.name = "levels", .open = open_spy, .event = levels_event, .finish = spy_finish,
+	.name = "levels", .open = open_spy, .event = levels_event,
 	.close = spy_close, .asks_full = true,
 };
 
@@ -196,17 +191,17 @@ static void relevance_event(void *state, const struct event *ev, const struct vi
 }
 
 static const struct analysis relevance_spy = {
-	.name = "relevance", .open = open_spy, .event = relevance_event, .finish = spy_finish,
+	.name = "relevance", .open = open_spy, .event = relevance_event,
 	.close = spy_close, .asks_unshared = true, .skips_ordered = true,
 };
 
 static const struct analysis skip_spy = {
-	.name = "skip", .open = open_spy, .event = levels_event, .finish = spy_finish,
+	.name = "skip", .open = open_spy, .event = levels_event,
 	.close = spy_close, .asks_unshared = true, .skips_unshared = true,
 };
 
 static const struct analysis other_spy = {
-	.name = "other", .open = open_spy, .event = levels_event, .finish = spy_finish,
+	.name = "other", .open = open_spy, .event = levels_event,
 	.close = spy_close,
 };
 
