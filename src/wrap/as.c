@@ -239,6 +239,12 @@ static bool wants_loops(void)
 	return wanted && strcmp(wanted, "1") == 0;
 }
 
+/* Gives loops a copy without hooks. SNARL_LOOPS_WITHOUT=NAME,… leaves out optimisations. */
+static size_t add_loops(const char *text, size_t size, bool pic, struct buf *out)
+{
+	return loops_transform(text, size, pic, loops_without_parse(getenv("SNARL_LOOPS_WITHOUT")), out);
+}
+
 /* Replaces the input's text by the output of `transform`. */
 static void replace(struct as_input *in,
 		    size_t (*transform)(const char *, size_t, bool, struct buf *))
@@ -264,7 +270,7 @@ static void transform(struct as_command *c, struct pipe_out *out)
 		struct as_input *from = &c->inputs[i];
 
 		if (inlining && c->count == 1 && wants_loops())
-			replace(from, loops_transform);
+			replace(from, add_loops);
 		if (!from->text) {
 			stream(&in, from, &sink);
 			continue;
@@ -441,7 +447,7 @@ static int compile_ir_edited(struct as_input *in, const char *output)
 
 	ir_transform(in->text, in->size, is_pic(), &sink);
 	pipe_close(&out);
-	replace(&assembly, loops_transform);
+	replace(&assembly, add_loops);
 	code = wait_for(pid);
 	if (code)
 		return code;

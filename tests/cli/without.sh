@@ -1,5 +1,6 @@
 # Each optimisation that SNARL_OPTIONS=without=NAME switches off changes the size of some trace but
-# no event.
+# no event. Each one that SNARL_LOOPS_WITHOUT=NAME switches off in the compiler changes the code of
+# some program but no event either.
 . "$SNARL_ROOT/tests/lib.sh"
 
 # The names, as `snarl help options` lists them.
@@ -27,6 +28,29 @@ for name in $names; do
 	case " $changed " in
 	*" $name "*) ;;
 	*) fail "without=$name makes no difference to any trace" ;;
+	esac
+done
+
+# By gcc, whose hooks are calls: then all of these apply.
+changed=
+for kernel in lu ocean; do
+	build() {
+		SNARL_CC=gcc snarl-cc -std=c11 -D_GNU_SOURCE -O2 -pthread \
+			"$SNARL_ROOT/tests/bench/kernels/$kernel.c" -o "$1" -lm
+		record "$1.snarl" "./$1" $(small $kernel)
+		events "$1.snarl" all >"$1.events"
+	}
+	build all
+	for name in spills constants ends dead-code; do
+		SNARL_LOOPS_WITHOUT=$name build without
+		same "$kernel: other events without $name" all.events without.events
+		cmp -s all without || changed="$changed $name"
+	done
+done
+for name in spills constants ends dead-code; do
+	case " $changed " in
+	*" $name "*) ;;
+	*) fail "SNARL_LOOPS_WITHOUT=$name makes no difference to any program" ;;
 	esac
 done
 

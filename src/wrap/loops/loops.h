@@ -86,10 +86,24 @@
 
 #include "base/buf.h"
 
+/* Optimisations to leave out, for tests and measurements. */
+enum loops_without {
+	LOOPS_WITHOUT_SPILLS = 1,	/* stack slots keep their place (loops_spills.c) */
+	LOOPS_WITHOUT_CONSTANTS = 2,	/* constants stay in memory (loops_constants.c) */
+	LOOPS_WITHOUT_ENDS = 4,		/* every loop is recorded by a call (loops_end.c) */
+	LOOPS_WITHOUT_DEAD_CODE = 8,	/* instructions that only served hooks stay (dead_code.c) */
+};
+
+/*
+ * The set of enum loops_without that `names` lists: spills, constants, ends, dead-code, separated by
+ * commas. Ignores other names. NULL is the empty list.
+ */
+unsigned loops_without_parse(const char *names);
+
 /*
  * Appends the transformed text to *out, which consists of whole lines. `pic` as in struct inliner.
- * Returns the number of loops that have two copies.
+ * `without` is a set of enum loops_without. Returns the number of loops that have two copies.
  */
-size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out);
+size_t loops_transform(const char *text, size_t size, bool pic, unsigned without, struct buf *out);
 
 #endif

@@ -28,6 +28,7 @@
  */
 #include <string.h>
 
+#include "wrap/loops/loops.h"
 #include "wrap/loops/loops_internal.h"
 
 /* Accesses share a look if they are at most this many bytes apart. */
@@ -141,7 +142,7 @@ bool loops_end_possible(const struct loops_loop *l)
 {
 	struct looks looks;
 
-	if (l->access_count > NEST_ACCESSES || l->slot_count + SCRATCH > LOOP_SLOTS ||
+	if (l->without & LOOPS_WITHOUT_ENDS || l->access_count > NEST_ACCESSES || l->slot_count + SCRATCH > LOOP_SLOTS ||
 	    !is_power(step_size(l)) || step_size(l) > 64)
 		return false;
 	for (unsigned i = 0; i < l->access_count; i++)

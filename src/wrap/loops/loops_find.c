@@ -146,7 +146,7 @@ static void copy_lines(const struct asmtext *t, size_t from, size_t to, struct b
 }
 
 /* Writes the text with two copies of each loop that qualifies; returns the number of such loops. */
-static size_t write_loops(struct finder *f, bool pic, struct buf *out)
+static size_t write_loops(struct finder *f, bool pic, unsigned without, struct buf *out)
 {
 	size_t count = 0;
 	uint32_t done = 0;
@@ -154,6 +154,7 @@ static size_t write_loops(struct finder *f, bool pic, struct buf *out)
 	for (uint32_t i = 0; i < f->t.line_count; i++) {
 		if (!find(f, i))
 			continue;
+		f->loop.without = without;
 		copy_lines(&f->t, done, f->loop.head + 1, out);
 		loops_write(&f->t, &f->loop, pic, count++, out);
 		done = i + 1;
@@ -162,7 +163,27 @@ static size_t write_loops(struct finder *f, bool pic, struct buf *out)
 	return count;
 }
 
-size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
+unsigned loops_without_parse(const char *names)
+{
+	static const struct {
+		const char *name;
+		enum loops_without bit;
+	} table[] = { { "spills", LOOPS_WITHOUT_SPILLS }, { "constants", LOOPS_WITHOUT_CONSTANTS },
+		      { "ends", LOOPS_WITHOUT_ENDS }, { "dead-code", LOOPS_WITHOUT_DEAD_CODE } };
+	unsigned without = 0;
+
+	while (names && *names) {
+		size_t length = strcspn(names, ",");
+
+		for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+			if (strlen(table[i].name) == length && !strncmp(table[i].name, names, length))
+				without |= table[i].bit;
+		names += length + (names[length] == ',');
+	}
+	return without;
+}
+
+size_t loops_transform(const char *text, size_t size, bool pic, unsigned without, struct buf *out)
 {
 	struct finder f = { 0 };
 	struct err err;
@@ -171,7 +192,7 @@ size_t loops_transform(const char *text, size_t size, bool pic, struct buf *out)
 	if (asmtext_read(&f.t, text, size, &err) == 0) {
 		f.referenced = hook_referenced_symbols(&f.t);
 		f.frame = xcalloc(f.t.atom_count, sizeof(*f.frame));
-		count = write_loops(&f, pic, out);
+		count = write_loops(&f, pic, without, out);
 	} else {
 		buf_add(out, text, size);
 	}

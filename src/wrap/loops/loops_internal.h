@@ -42,6 +42,7 @@ struct loops_loop {
 	bool assumed;			/* the other value is constant by assumption only */
 	int compared_at[2];		/* register that holds each value, or -1 */
 	const struct linear_state *state;	/* at an iteration's end */
+	unsigned without;		/* set of enum loops_without */
 };
 
 #define LOOPS_SPILLS 12		/* there are 8 vector and 4 general registers for stack slots */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "wrap/hooks/hook.h"
+#include "wrap/loops/loops.h"
 #include "wrap/loops/loops_internal.h"
 
 /* Instructions that mean the same with a register in place of an 8-byte stack slot. */
@@ -214,8 +215,8 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 	*s = (struct loops_spills){ 0 };
 	if (!hooks_are_calls(l))
 		return;
-	if (!l->state->follow_stack || !find_stack_slots(s, l, t, false) ||
-	    !find_stack_slots(s, l, t, true))
+	if (l->without & LOOPS_WITHOUT_SPILLS || !l->state->follow_stack ||
+	    !find_stack_slots(s, l, t, false) || !find_stack_slots(s, l, t, true))
 		s->count = 0;
 	refuse_overlapping(s);
 	for (unsigned i = 0; i < s->count; i++)
@@ -223,7 +224,8 @@ void loops_spills_find(struct loops_spills *s, const struct loops_loop *l, const
 			s->spill[i].reg = s->spill[i].vector
 						  ? loops_free_vector(l, t, &vectors)
 						  : free_general_register(l, t, &generals);
-	loops_constants_find(s, l, t, &vectors);
+	if (!(l->without & LOOPS_WITHOUT_CONSTANTS))
+		loops_constants_find(s, l, t, &vectors);
 }
 
 void loops_spills_write(const struct loops_spills *s, bool load, struct buf *out)

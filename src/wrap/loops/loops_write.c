@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "wrap/hooks/hook.h"
+#include "wrap/loops/loops.h"
 #include "wrap/loops/loops_internal.h"
 
 /*
@@ -187,8 +188,11 @@ static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, 
 	loops_constants_write(&spills, out);
 	buf_addf(out, "\t.p2align 4,,10\n.Lsnarlf%zu:\n", number);
 	write_body(t, l, &spills, &body);
-	dead_code_write((struct asmtext_word){ (const char *)body.data, (uint32_t)body.size },
-			live_at_end(t, l, &spills), out, &behind);
+	if (l->without & LOOPS_WITHOUT_DEAD_CODE)
+		buf_add(out, body.data, body.size);
+	else
+		dead_code_write((struct asmtext_word){ (const char *)body.data, (uint32_t)body.size },
+				live_at_end(t, l, &spills), out, &behind);
 	write_jump(t, l, 'f', number, out);
 	buf_add(out, behind.data, behind.size);
 	buf_free(&body);

@@ -41,7 +41,7 @@ static void check_with(const char *hook, const char *body, const char *want)
 	const char *from, *to;
 	char *got;
 
-	assert_int_equal(loops_transform(text, strlen(text), false, &out), 1);
+	assert_int_equal(loops_transform(text, strlen(text), false, 0, &out), 1);
 	from = strstr(buf_string(&out), "\tmovq\t%rbx, -16(%rsp)\n");
 	assert_non_null(from);
 	from = strchr(from, '\n') + 1;
@@ -118,7 +118,7 @@ static void test_many(void **state)
 	check(LOAD ADD("1") ADD("2") ADD("3") ADD("4") ADD("5") STORE,
 	      "\tmovsd\t.LC2+1(%rip), %xmm15\n\tmovsd\t.LC2+2(%rip), %xmm14\n\tmovsd\t.LC2+3(%rip), %xmm13\n\tmovsd\t.LC2+4(%rip), %xmm12\n"
 	      TURN LOAD "\taddsd\t%xmm15, %xmm0\n\taddsd\t%xmm14, %xmm0\n\taddsd\t%xmm13, %xmm0\n\taddsd\t%xmm12, %xmm0\n" ADD("5") STORE);
-	assert_int_equal(loops_transform(text, strlen(text), false, &out), 1);
+	assert_int_equal(loops_transform(text, strlen(text), false, 0, &out), 1);
 	assert_null(strstr(buf_string(&out), "\tmovsd\t.LC1"));
 	buf_free(&out);
 }

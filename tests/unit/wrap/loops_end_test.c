@@ -18,7 +18,7 @@ static char *end_of(const char *body, bool pic)
 	char *text = xasprintf(HEAD ".L3:\n%s\tjne\t.L3\n" TAIL, body), *from, *to;
 	struct buf out = { 0 };
 
-	assert_int_equal(loops_transform(text, strlen(text), pic, &out), 1);
+	assert_int_equal(loops_transform(text, strlen(text), pic, 0, &out), 1);
 	from = strstr(buf_string(&out), "\tjne\t.Lsnarlf0\n");
 	assert_non_null(from);
 	from += strlen("\tjne\t.Lsnarlf0\n");

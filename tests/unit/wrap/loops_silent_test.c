@@ -22,7 +22,7 @@ static char *run(const char *text, size_t *count)
 	struct buf out = { 0 };
 	char *copy;
 
-	*count = loops_transform(text, strlen(text), false, &out);
+	*count = loops_transform(text, strlen(text), false, 0, &out);
 	copy = xstrdup(buf_string(&out));
 	buf_free(&out);
 	return copy;

@@ -28,7 +28,7 @@ static char *copy_of(const char *loop)
 	struct buf out = { 0 };
 	const char *from, *to;
 
-	if (loops_transform(text, strlen(text), false, &out) == 0)
+	if (loops_transform(text, strlen(text), false, 0, &out) == 0)
 		fail_msg("not taken: %s", text);
 	from = strstr(buf_string(&out), "\tmovq\t%rbx, -16(%rsp)\n");
 	assert_non_null(from);

@@ -18,7 +18,7 @@ static char *run(const char *text, bool pic, size_t *count)
 	struct buf out = { 0 };
 	char *copy;
 
-	*count = loops_transform(text, strlen(text), pic, &out);
+	*count = loops_transform(text, strlen(text), pic, 0, &out);
 	copy = xstrdup(buf_string(&out));
 	buf_free(&out);
 	return copy;
