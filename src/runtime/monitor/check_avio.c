@@ -44,7 +44,8 @@ static enum watchlog_kind broken(const struct check_thread *own, const struct ac
 	 * In streaks, p may be a later write than the one the cell has, so its site is not
 	 * checked.
 	 */
-	return watch.streaks || rules_follows(*p | RULES_OWN, t->site) ? WATCHLOG_WRW : WATCHLOG_NONE;
+	return watch.streaks || rules_follows(*p | RULES_OWN, t->site) ? WATCHLOG_WRW
+								       : WATCHLOG_NONE;
 }
 
 static void note_remote(struct check_thread *own, const struct access *t)
@@ -99,8 +100,8 @@ static void read_value(struct watchlog_record *r, const struct access *t)
 {
 	struct iovec to = { &r->value, t->size }, from = { (void *)t->addr, t->size };
 
-	if (t->size <= sizeof(r->value) &&
-	    sys_call6(SYS_process_vm_readv, r->pid, (long)&to, 1, (long)&from, 1, 0) == (long)t->size)
+	if (t->size <= sizeof(r->value) && sys_call6(SYS_process_vm_readv, r->pid, (long)&to, 1,
+						     (long)&from, 1, 0) == (long)t->size)
 		r->value_size = (uint32_t)t->size;
 }
 

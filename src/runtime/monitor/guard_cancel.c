@@ -11,7 +11,8 @@ static const struct monitor_thread *thread_of(uint64_t handle)
 	uint32_t used = __atomic_load_n(&watch.threads_used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (__atomic_load_n(&watch.threads[i].serial, __ATOMIC_ACQUIRE) && watch.threads[i].handle == handle)
+		if (__atomic_load_n(&watch.threads[i].serial, __ATOMIC_ACQUIRE) &&
+		    watch.threads[i].handle == handle)
 			return &watch.threads[i];
 	return NULL;
 }

@@ -42,8 +42,9 @@ static bool take_slot(struct monitor_self *self, uint32_t serial)
 		if (!__atomic_compare_exchange_n(&t->serial, &free, serial, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		while (used <= i && !__atomic_compare_exchange_n(&watch.threads_used, &used, i + 1, false,
-								 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		while (used <= i &&
+		       !__atomic_compare_exchange_n(&watch.threads_used, &used, i + 1, false,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
 		self->slot = i + 1;
 		return true;
@@ -188,7 +189,8 @@ static bool is_shared(uint64_t addr)
 }
 
 /* monitor_access() of an access that is not skipped as a repeated read. */
-static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, uint64_t pc, bool write)
+static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, uint64_t pc,
+						  bool write)
 {
 	const struct active_site *site = rules_find(pc & TRACE_ADDR_MASK, write);
 	struct monitor_self *self;
@@ -309,7 +311,8 @@ void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 		(is_lock(kind) ? guard_tx_end_if_tail : guard_tx_end)();
 	if (kind == TRACE_MUTEX_LOCK && watch.tx | watch.locks)
 		guard_lock_before(object, pc & TRACE_ADDR_MASK);
-	__atomic_store_n(&me->blocked_on, is_lock(kind) ? (uint64_t)object & ~1ull : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->blocked_on, is_lock(kind) ? (uint64_t)object & ~1ull : 0,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, MONITOR_BLOCKED, __ATOMIC_SEQ_CST);
 	monitor_end(self);
 }

@@ -28,11 +28,16 @@ static void add(struct access_groups *b, const struct trace_bunch *from, uint64_
 
 	b->entries = xgrow(b->entries, b->count, &b->capacity, sizeof(*b->entries));
 	b->entries[b->count++] = (struct access_group){
-		.time = time, .first = b->access_count, .accesses = n, .count = from->count, .earlier = *last,
+		.time = time,
+		.first = b->access_count,
+		.accesses = n,
+		.count = from->count,
+		.earlier = *last,
 	};
 	*last = b->count;
 	for (unsigned i = 0; i < n; i++) {
-		b->accesses = xgrow(b->accesses, b->access_count, &b->access_capacity, sizeof(*b->accesses));
+		b->accesses = xgrow(b->accesses, b->access_count, &b->access_capacity,
+				    sizeof(*b->accesses));
 		b->accesses[b->access_count++] = accesses[i];
 	}
 }
@@ -41,7 +46,8 @@ int access_groups_add(struct access_groups *b, const uint8_t *payload, size_t si
 {
 	union {
 		struct trace_bunch bunch;
-		uint8_t bytes[sizeof(struct trace_bunch) + TRACE_BUNCH_MOST * sizeof(struct trace_bunch_access)];
+		uint8_t bytes[sizeof(struct trace_bunch) +
+			      TRACE_BUNCH_MOST * sizeof(struct trace_bunch_access)];
 	} one;
 
 	while (size > 0) {
@@ -51,7 +57,8 @@ int access_groups_add(struct access_groups *b, const uint8_t *payload, size_t si
 			return -1;
 		memcpy(one.bytes, payload, sizeof(one.bunch));
 		bytes = trace_bunch_size(one.bunch.count);
-		if (one.bunch.count < TRACE_BUNCH_LEAST || one.bunch.count > TRACE_BUNCH_MOST || bytes > size)
+		if (one.bunch.count < TRACE_BUNCH_LEAST || one.bunch.count > TRACE_BUNCH_MOST ||
+		    bytes > size)
 			return -1;
 		memcpy(one.bytes, payload, bytes);
 		for (unsigned i = 0; i < one.bunch.count; i++)
