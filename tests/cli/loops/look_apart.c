@@ -40,14 +40,18 @@ static long roll(long below)
 /* 1: shared, 0: private, -1: neither. Bits that were set before (5) must stay. */
 static int look(const struct question *q)
 {
-	uint64_t turns = (uint64_t)q->turns - 1, kept = turns, stride = (uint64_t)q->stride, last = (uint64_t)q->last;
+	uint64_t turns = (uint64_t)q->turns - 1, kept = turns, stride = (uint64_t)q->stride,
+		 last = (uint64_t)q->last;
 	const char *first = q->first;
 	uint32_t bits = 5;
 	uint8_t equal;
 
-	__asm__ volatile("subq $256, %%rsp\n\tcall __snarl_loop_look_apart\n\tsete %[equal]\n\taddq $256, %%rsp"
-			 : "+a"(first), "+d"(stride), "+S"(bits), "+D"(last), "+c"(kept), [equal] "=&r"(equal)
-			 : : "memory", "cc");
+	__asm__ volatile("subq $256, %%rsp\n\tcall __snarl_loop_look_apart\n"
+			 "\tsete %[equal]\n\taddq $256, %%rsp"
+			 : "+a"(first), "+d"(stride), "+S"(bits), "+D"(last),
+			   "+c"(kept), [equal] "=&r"(equal)
+			 :
+			 : "memory", "cc");
 	if (kept != turns)
 		return 2;
 	if (!equal)
@@ -79,8 +83,8 @@ static void check(const struct question *q)
 		want = -1;
 	if (got == want || (!far && got == -1))
 		return;
-	printf("%ld turns by %ld, %ld bytes from %p on: %d, not %d\n", q->turns, q->stride, q->last + 1,
-	       (const void *)q->first, got, want);
+	printf("%ld turns by %ld, %ld bytes from %p on: %d, not %d\n", q->turns, q->stride,
+	       q->last + 1, (const void *)q->first, got, want);
 	exit(1);
 }
 
@@ -108,7 +112,8 @@ static long any_stride(void)
 /* Is the answer one of the two? */
 static int one(uint16_t value, uint16_t beside)
 {
-	struct question q = { memory + SIZE / 2 + roll(64), any_stride(), 1 + roll(TURNS), roll(24) };
+	struct question q = { memory + SIZE / 2 + roll(64), any_stride(), 1 + roll(TURNS),
+			      roll(24) };
 	char *odd = (char *)q.first + roll(q.turns) * q.stride + roll(q.last + 1);
 	int found;
 
@@ -133,6 +138,7 @@ int main(void)
 			found += one(values[i % 4], values[b]);
 	}
 	memset(shadow(memory), 0, SIZE / 4);
-	printf("own is %s, %s\n", __snarl_tls.own ? "known" : "none", found > 80000 ? "much is" : "little is");
+	printf("own is %s, %s\n", __snarl_tls.own ? "known" : "none",
+	       found > 80000 ? "much is" : "little is");
 	return 0;
 }

@@ -26,7 +26,8 @@ static struct snarlrt_thread self = { .id = ID, .live = &slot };
 static uint16_t *shadow;
 static struct shadow_decider decider;
 
-static const uint16_t values[] = { 0, ID * 2, ID * 2, ID * 2, ID * 2 + 1, OTHER * 2, OTHER * 2 + 1, SHADOW_SHARED };
+static const uint16_t values[] = { 0,	       ID * 2,	  ID * 2,	 ID * 2,
+				   ID * 2 + 1, OTHER * 2, OTHER * 2 + 1, SHADOW_SHARED };
 
 static uint64_t seed = 1;
 
@@ -85,7 +86,8 @@ static void try_accesses(bool cut, bool reset, bool touched)
 			at &= ~(size - 1);
 		if (at + size > MEMORY + GRANULES * 8)
 			at = MEMORY;
-		assert_int_equal(shadow_decide_access(&decider, at, size), model_decide(at, size, cut, reset, touched));
+		assert_int_equal(shadow_decide_access(&decider, at, size),
+				 model_decide(at, size, cut, reset, touched));
 	}
 	check_shadow();
 }
@@ -117,7 +119,8 @@ static void test_accesses(void **state)
 
 static void try_loop(bool cut, bool reset, bool touched)
 {
-	uint64_t size = 1ull << below(5), turns = 1 + below(30), stride = below(3) ? size : below(64), from = MEMORY + 2048;
+	uint64_t size = 1ull << below(5), turns = 1 + below(30),
+		 stride = below(3) ? size : below(64), from = MEMORY + 2048;
 	unsigned found = 0;
 
 	if (below(2))
@@ -125,12 +128,15 @@ static void try_loop(bool cut, bool reset, bool touched)
 	if (below(4))
 		from += below(1000);
 	for (uint64_t i = 0; i < turns; i++)
-		found |= model_decide(from + i * stride, size, cut, reset, touched) ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
+		found |= model_decide(from + i * stride, size, cut, reset, touched)
+				 ? SHADOW_SOME_KEEP
+				 : SHADOW_SOME_DROP;
 	/*
 	 * If the iterations leave no gaps, the code decides granules, not iterations, and may find
 	 * both results within one.
 	 */
-	assert_int_equal(shadow_decide_loop(&decider, from, stride, turns, size) & SHADOW_SOME_KEEP, found & SHADOW_SOME_KEEP);
+	assert_int_equal(shadow_decide_loop(&decider, from, stride, turns, size) & SHADOW_SOME_KEEP,
+			 found & SHADOW_SOME_KEEP);
 }
 
 static void test_loops(void **state)
@@ -147,7 +153,8 @@ static void test_loops(void **state)
 			uint64_t at = MEMORY + below(GRANULES) * 8;
 
 			try_loop(cut, reset, touched);
-			assert_int_equal(shadow_decide_access(&decider, at, 4), model_decide(at, 4, cut, reset, touched));
+			assert_int_equal(shadow_decide_access(&decider, at, 4),
+					 model_decide(at, 4, cut, reset, touched));
 		}
 		check_shadow();
 	}

@@ -77,7 +77,8 @@ static void test_same_seed_same_runs(void **state)
 			for (unsigned run = 0; run < n; run++)
 				assert_false(first[run].endless);
 		}
-		assert_int_equal(varies, !strstr("roundrobin chess exact goal loose", strategies[i]->name));
+		assert_int_equal(varies,
+				 !strstr("roundrobin chess exact goal loose", strategies[i]->name));
 	}
 }
 
@@ -108,8 +109,8 @@ static void test_spinning_threads_let_others_run(void **state)
 /* A run depends on seed and number only: the fifth is the same without the first four. */
 static void test_a_run_by_its_number(void **state)
 {
-	static const char *const names[] = { "random", "roundrobin", "pct", "pct-large", "pos", "delay",
-					     "surw" };
+	static const char *const names[] = { "random", "roundrobin", "pct", "pct-large",
+					     "pos",    "delay",	     "surw" };
 	struct sim_result fifth, alone;
 	struct sim_program p;
 	uint64_t rng = 12;
