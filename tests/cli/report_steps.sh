@@ -1,6 +1,6 @@
 # The steps that snarl hunt prints, of bugs in which steps are easily confused: two accesses at one
-# place, a failure between the steps of its cause, blocked threads without a known cause, and a thread
-# that ended before it woke another one.
+# place, a failure between the steps of its cause, blocked threads without a known cause, and a
+# thread that ended before it woke another one.
 . "$SNARL_ROOT/tests/lib.sh"
 
 # hunt NAME: builds NAME.c and finds its bug; the file told has what snarl printed
@@ -123,7 +123,8 @@ int main(void)
 END
 hunt join
 tells '^  thread 0 waits at join.c:18 (main) to join$'
-tells '^  thread 0.1 waits at join.c:7 (worker) for lock (join.c:3), held by thread 0 since join.c:16 (main)$'
+held='held by thread 0 since join.c:16 (main)'
+tells "^  thread 0.1 waits at join.c:7 (worker) for lock (join.c:3), $held\$"
 
 # The thread that should have woken the other one has ended.
 cat >wake.c <<'END'
