@@ -6,7 +6,8 @@ work=$PWD
 cd "$SNARL_ROOT"
 
 find src -name '*.[chS]' -o -name '*.def' | LC_ALL=C sort >"$work/sources"
-[ "$(wc -l <"$work/sources")" -ge 500 ] || fail "found only $(wc -l <"$work/sources") source files below src"
+[ "$(wc -l <"$work/sources")" -ge 500 ] ||
+	fail "found only $(wc -l <"$work/sources") source files below src"
 
 for header in $(grep '\.h$' "$work/sources") include/*.h; do
 	gcc -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -Wall -Wextra -Werror -Wno-unused-function \
@@ -16,7 +17,8 @@ done
 
 most=900	# one concept per file: longer files hold several
 { cat "$work/sources"; find include tests -name '*.[ch]'; } | xargs wc -l |
-	awk -v most=$most '$2 != "total" && $1 > most { print $2 " has " $1 " lines"; bad = 1 } END { exit bad }' ||
+	awk -v most=$most '$2 != "total" && $1 > most { print $2 " has " $1 " lines"; bad = 1 }
+		END { exit bad }' ||
 	fail "files over $most lines"
 
 # violations DIRECTIONS SOURCES: prints each include that the directions do not allow.
@@ -40,7 +42,7 @@ function allow(room, want, n, word, i) {
 	for (i = 1; i <= n; i++) {
 		if (sub(/^[+]/, "", word[i])) {
 			if (!(word[i] in listed)) {
-				print "the directions of " room " name " word[i] ", which is no room"
+				print "the directions of " room " name " word[i] ", no room"
 				bad = 1
 			}
 			if (!((want, word[i]) in expanded)) {
@@ -87,20 +89,52 @@ violations() {
 	awk -f "$work/directions.awk" "$@"
 }
 
-sed -n '/^<!-- directions -->$/,/^<!-- end of directions -->$/s/^    //p' CONTRIBUTING.md >"$work/directions"
+sed -n '/^<!-- directions -->$/,/^<!-- end of directions -->$/s/^    //p' CONTRIBUTING.md \
+	>"$work/directions"
 [ "$(wc -l <"$work/directions")" -ge 10 ] || fail "CONTRIBUTING.md lists no directions"
-violations "$work/directions" "$work/sources" || fail "includes against the directions of CONTRIBUTING.md"
+violations "$work/directions" "$work/sources" ||
+	fail "includes against the directions of CONTRIBUTING.md"
 
 # The check itself: with no room allowed anything, it must complain.
 sed 's/ .*//' "$work/directions" >"$work/nothing"
-! violations "$work/nothing" "$work/sources" >/dev/null || fail "violations of the directions are not seen"
+! violations "$work/nothing" "$work/sources" >/dev/null ||
+	fail "violations of the directions are not seen"
 
 # named_files FILE…: prints each source file that these pages name and that is not there.
 named_files() {
-	grep -oE '`(src/)?(abi|analyze|base|cmd|coverage|explore|learn|report|runtime|sched|symbol|trace|wrap)/[a-z_0-9/]+\.(c|h|S|def)`' \
+	rooms='abi|analyze|base|cmd|coverage|explore|learn|report|runtime|sched|symbol|trace|wrap'
+	grep -oE "\`(src/)?($rooms)/[a-z_0-9/]+\.(c|h|S|def)\`" \
 		/dev/null "$@" | tr -d '`' | while IFS=: read -r page path; do
 		[ -e "src/${path#src/}" ] || echo "$page names $path"
 	done
 }
 named_files docs/*.md docs/internals/*.md CONTRIBUTING.md README.md >"$work/named"
 [ ! -s "$work/named" ] || { cat "$work/named"; fail "pages name files that are not there"; }
+
+# long_lines FILE…: prints each line of more than 100 columns; a tab ends at a multiple of 8, and a
+# character is one column.
+long_lines() {
+	LC_ALL=C awk -v most=100 '{
+		gsub(/[\200-\277]/, "")
+		n = split($0, part, "\t")
+		width = 0
+		for (i = 1; i < n; i++)
+			width += 8 * int(length(part[i]) / 8) + 8
+		if (width + length(part[n]) > most)
+			print FILENAME ":" FNR ": " width + length(part[n]) " columns"
+	}' "$@"
+}
+# Exceptions: generated pictures, data of tests (recorded bugs and events, inputs of fuzzers), and a
+# file of the compiler, each line of which is one value.
+find CONTRIBUTING.md README.md Makefile docs examples include scripts src tests -type f \
+	! -name '*.svg' ! -name '*.png' ! -name '*.snarl' ! -name '*.expect' ! -name '*.pyc' \
+	! -path 'tests/cli/report/*/bug.json' ! -path 'tests/fuzz/schedules/*' \
+	! -path 'tests/fuzz/corpus/*' ! -path src/wrap/snarl-gcc.specs >"$work/texts"
+[ "$(wc -l <"$work/texts")" -ge 1400 ] || fail "found only $(wc -l <"$work/texts") files of text"
+long_lines $(cat "$work/texts") >"$work/long"
+[ ! -s "$work/long" ] || { cat "$work/long"; fail "lines over 100 columns"; }
+
+# The check itself: 101 columns, by a tab behind 93 characters, of which some have two bytes.
+printf '%091d…é\t1234\n%091d…é\t12345\n' 0 0 >"$work/wide"
+[ "$(long_lines "$work/wide")" = "$work/wide:2: 101 columns" ] ||
+	fail "a line of 101 columns is not seen: $(long_lines "$work/wide")"
