@@ -15,13 +15,15 @@ comma := ,
 is_clang := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
 WARN := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes
 COMMON := -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -MMD -MP $(WARN)
-SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer)
 TOOL_CFLAGS = $(COMMON) $(TOOL_O) -g $(SAN) $(CFLAGS)
 TOOL_O := -O2
 FAST_O := $(if $(ASAN),-O2,-O3)
 TOOL_LIBS := -ldw -lelf -lzstd -ljansson -lsqlite3
 RT_CFLAGS := $(COMMON) -O2 -g -fPIE -fvisibility=hidden -ftls-model=local-exec -fexceptions \
-	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin -fno-plt \
+	-fno-stack-protector -mno-red-zone -fno-omit-frame-pointer -U_FORTIFY_SOURCE -fno-builtin \
+	-fno-plt \
 	$(if $(is_clang),-Wno-unused-command-line-argument,-fno-tree-loop-distribute-patterns)
 
 # $(call files,FOLDERS,ENDING): the files of these folders of src/ and of the rooms in them.
@@ -32,9 +34,11 @@ wrap_main := src/wrap/snarl_cc.c
 rewrite_src := $(filter-out $(wrap_main) src/wrap/as.c,$(call files,wrap,c))
 tool_src := src/main.c $(call files,cmd,c)
 layout_src := src/runtime/hooks/layout_asm.c
-rt_src := $(filter-out $(layout_src),$(call files,runtime,c)) $(call files,runtime,S) $(call files,sched coverage/fold,c)
+rt_src := $(filter-out $(layout_src),$(call files,runtime,c)) $(call files,runtime,S) \
+	$(call files,sched coverage/fold,c)
 unit_src := $(wildcard tests/unit/*/*_test.c)
-$(if $(filter $(words $(unit_src)),$(words $(sort $(notdir $(unit_src))))),,$(error two unit tests have the same name))
+$(if $(filter $(words $(unit_src)),$(words $(sort $(notdir $(unit_src))))),, \
+	$(error two unit tests have the same name))
 unit_rooms := $(patsubst tests/unit/%/,%,$(sort $(dir $(unit_src))))
 tools_src := $(wildcard tests/tools/*.c)
 
@@ -45,8 +49,8 @@ rt_obj := $(patsubst src/%,$(B)/rt/%.o,$(rt_src))
 rts_obj := $(patsubst src/%,$(B)/rts/%.o,$(rt_src))
 unit_bin := $(unit_rooms:%=$(T)/tests/unit/%_tests)
 no_leaks := $(if $(ASAN),tests/asan/no_leaks.c)
-# $(call unit_files,ROOM): the test files of the room; unit_obj: their objects; unit_table: the text of
-# the table that lists them (tests/unit/main.c).
+# $(call unit_files,ROOM): the test files of the room; unit_obj: their objects; unit_table: the text
+# of the table that lists them (tests/unit/main.c).
 unit_files = $(filter tests/unit/$(1)/%,$(unit_src))
 unit_obj = $(patsubst tests/unit/%.c,$(T)/tests/unit/%.o,$(call unit_files,$(1)))
 unit_table = $(patsubst %.c,TEST(%),$(notdir $(call unit_files,$(1))))
@@ -61,15 +65,18 @@ support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/sn
 VERSION := $(shell sed -n 's/^\#define VERSION "\(.*\)"/\1/p' src/base/version.h)
 cmd_docs := $(shell grep -l '^\# snarl' docs/*.md)
 man := $(patsubst docs/%.md,man1/snarl-%.1,$(filter-out docs/snarl.md,$(cmd_docs))) man1/snarl.1 \
-	man5/snarl-schedule.5 man5/snarl-trace.5 man7/snarl-strategies.7 man7/snarl-suppressions.7 man7/snarl-ci.7 man7/snarl-production.7
+	man5/snarl-schedule.5 man5/snarl-trace.5 man7/snarl-strategies.7 \
+	man7/snarl-suppressions.7 man7/snarl-ci.7 man7/snarl-production.7
 extras := $(addprefix share/man/,$(man)) share/completions/snarl.bash share/completions/_snarl \
 	share/completions/snarl.fish share/SnarlConfigVersion.cmake
 
 .DELETE_ON_ERROR:
-.PHONY: all extras check-deb help demo check check-long check-asan bench bench-strategies bench-hunt bench-coverage bench-guard bench-memo fuzz symbols install install-built clean deps unit tools
+.PHONY: all extras check-deb help demo check check-long check-asan bench bench-strategies \
+	bench-hunt bench-coverage bench-guard bench-memo fuzz symbols install install-built clean \
+	deps unit tools
 
-all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as $(addprefix $(T)/,$(support)) \
-	$(if $(ASAN),,extras)
+all: $(T)/bin/snarl $(T)/bin/snarl-cc $(T)/bin/snarl-c++ $(T)/libexec/as \
+	$(addprefix $(T)/,$(support)) $(if $(ASAN),,extras)
 
 extras: $(addprefix $(B)/,$(extras))
 
@@ -77,16 +84,22 @@ help:
 	@echo 'make            build/bin/snarl, snarl-cc, snarl-c++ and the runtime'
 	@echo 'make demo       build, compile an example with snarl-cc, record it, show the trace'
 	@echo 'make check      all tests, of the long ones a slice; tests/run NAME for one'
-	@echo 'make unit tools what tests/run needs besides make; a unit test is in build/tests/unit/ROOM_tests'
+	@echo 'make unit tools what tests/run needs besides make; a unit test is in '\
+	'build/tests/unit/ROOM_tests'
 	@echo 'make check-long all tests with all of their seeds and programs'
 	@echo 'make check-deb  a Debian package of it, built and tried'
 	@echo 'make check-asan the tool and its tests under ASan and UBSan'
-	@echo 'make bench      overhead, production builds, control mode, analyses; QUICK=1 for one round and short traces'
-	@echo 'make bench-hunt  runs that snarl hunt needs for each example; SEEDS=20 MOST=50 WRITE='
-	@echo 'make bench-guard  how often the examples fail with and without a guard; RUNS=2000 QUICK= WRITE='
-	@echo 'make bench-coverage  interleavings that each strategy covers; RUNS=300 SECONDS_EACH=1 WRITE='
+	@echo 'make bench      overhead, production builds, control mode, analyses; QUICK=1 '\
+	'for one round and short traces'
+	@echo 'make bench-hunt  runs that snarl hunt needs for each example; SEEDS=20 MOST=50 '\
+	'WRITE='
+	@echo 'make bench-guard  how often the examples fail with and without a guard; '\
+	'RUNS=2000 QUICK= WRITE='
+	@echo 'make bench-coverage  interleavings that each strategy covers; RUNS=300 '\
+	'SECONDS_EACH=1 WRITE='
 	@echo 'make bench-memo  runs that each further input of a program needs; INPUTS=10 WRITE='
-	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 CAP=10000 WRITE='
+	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 '\
+	'CAP=10000 WRITE='
 	@echo 'make fuzz       a minute of fuzzing of the trace reader'
 	@echo 'make symbols    write docs/symbols.txt anew'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
@@ -97,7 +110,8 @@ deps:
 
 # $(call remember,FILE,TEXT): FILE changes only when TEXT does. What depends on it
 # is made again after another compiler, other flags, or a source file's removal.
-remember = $(if $(call same,$(strip $(2)),$(shell cat $(1) 2>/dev/null)),,$(shell mkdir -p $(dir $(1)))$(file >$(1),$(strip $(2))))
+remember = $(if $(call same,$(strip $(2)),$(shell cat $(1) 2>/dev/null)),, \
+	$(shell mkdir -p $(dir $(1)))$(file >$(1),$(strip $(2))))
 same = $(and $(findstring x$(1)x,x$(2)x),$(findstring x$(2)x,x$(1)x))
 ifneq ($(filter-out clean help deps install-built,$(or $(MAKECMDGOALS),all)),)
 $(call remember,$(T)/flags.tool,$(CC) $(TOOL_CFLAGS) $(FAST_O) $(LDFLAGS))
@@ -136,7 +150,8 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 
 # Its caller's vector registers are in use.
 general_regs := $(foreach f,loop loop_nest shadow allocation_sites,$(filter %/$(f).c,$(rt_src)))
-$(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
+$(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): \
+	RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer
 
 # -g0: GNU ld 2.40 crashes on a --wrap whose __wrap_ symbol only debug information names.
 $(B)/rts/%.S.o: src/%.S $(layout_asm) $(B)/flags.rt
@@ -187,7 +202,8 @@ $(B)/lib/libsnarlrt-static.a: $(B)/rts/snarlrt.o
 # What the executable exports for instrumented shared libraries.
 $(B)/lib/snarl-exports.txt: $(B)/rt/snarlrt.o
 	@mkdir -p $(@D)
-	nm -g --defined-only $< | awk 'BEGIN { print "{" } { print $$3 ";" } END { print "};" }' > $@
+	nm -g --defined-only $< | \
+		awk 'BEGIN { print "{" } { print $$3 ";" } END { print "};" }' > $@
 
 $(B)/lib/snarl-wraps.txt: src/runtime/core/reals.def
 	@mkdir -p $(@D)
@@ -215,7 +231,8 @@ $(B)/share/man/man$(3)/$(2).$(3): docs/$(1).md scripts/man src/base/version.h
 	@mkdir -p $$(@D)
 	scripts/man $(2) $(3) $(VERSION) <$$< >$$@
 endef
-$(foreach p,$(filter-out snarl,$(patsubst docs/%.md,%,$(cmd_docs))),$(eval $(call man_rule,$(p),snarl-$(p),1)))
+$(foreach p,$(filter-out snarl,$(patsubst docs/%.md,%,$(cmd_docs))), \
+	$(eval $(call man_rule,$(p),snarl-$(p),1)))
 $(eval $(call man_rule,snarl,snarl,1))
 $(eval $(call man_rule,schedule-format,snarl-schedule,5))
 $(eval $(call man_rule,trace-format,snarl-trace,5))
@@ -241,7 +258,8 @@ endif
 # One program holds the test files of a room. tests/unit/main.c runs them; tests.def lists them.
 $(T)/tests/unit/%_test.o: tests/unit/%_test.c tests/unit/entry.h $(T)/flags.tool
 	@mkdir -p $(@D)
-	$(CC) $(TOOL_CFLAGS) -Itests -Itests/unit -include tests/unit/entry.h -DUNIT_TEST=$(*F)_test -c $< -o $@
+	$(CC) $(TOOL_CFLAGS) -Itests -Itests/unit -include tests/unit/entry.h \
+		-DUNIT_TEST=$(*F)_test -c $< -o $@
 
 $(T)/tests/unit/%/main.o: tests/unit/main.c $(T)/tests/unit/%/tests.def $(T)/flags.tool
 	$(CC) $(TOOL_CFLAGS) -DTEST_TABLE='"$(T)/tests/unit/$*/tests.def"' -I. -c $< -o $@
@@ -325,10 +343,14 @@ install: all
 
 # Without a look at what has to be built: with other flags than before that would be all.
 install-built:
-	install -d "$(dest)/bin" "$(dest)/lib/snarl/libexec" "$(dest)/lib/snarl/include" "$(dest)/include" \
-		"$(dest)/share/snarl" "$(dest)/share/pkgconfig" "$(dest)/share/cmake/Snarl" "$(dest)/share/meson/native" \
-		"$(dest)/share/man/man1" "$(dest)/share/man/man5" "$(dest)/share/man/man7" "$(dest)/share/doc/snarl/examples" \
-		"$(dest)/share/doc/snarl/internals" "$(dest)/share/doc/snarl/measurements" "$(dest)/share/doc/snarl/images" \
+	install -d "$(dest)/bin" "$(dest)/lib/snarl/libexec" "$(dest)/lib/snarl/include" \
+		"$(dest)/include" \
+		"$(dest)/share/snarl" "$(dest)/share/pkgconfig" \
+		"$(dest)/share/cmake/Snarl" "$(dest)/share/meson/native" \
+		"$(dest)/share/man/man1" "$(dest)/share/man/man5" "$(dest)/share/man/man7" \
+		"$(dest)/share/doc/snarl/examples" \
+		"$(dest)/share/doc/snarl/internals" "$(dest)/share/doc/snarl/measurements" \
+		"$(dest)/share/doc/snarl/images" \
 		"$(dest)/share/bash-completion/completions" "$(dest)/share/zsh/site-functions" \
 		"$(dest)/share/fish/vendor_completions.d"
 	install -m755 $(B)/bin/snarl $(B)/bin/snarl-cc "$(dest)/bin"
@@ -338,17 +360,24 @@ install-built:
 	install -m644 include/snarl.h "$(dest)/include"
 	install -m644 include/snarl.h "$(dest)/lib/snarl/include"
 	install -m644 $(B)/share/snarl-toolchain.cmake "$(dest)/share/snarl"
-	install -m644 cmake/SnarlConfig.cmake $(B)/share/SnarlConfigVersion.cmake "$(dest)/share/cmake/Snarl"
+	install -m644 cmake/SnarlConfig.cmake $(B)/share/SnarlConfigVersion.cmake \
+		"$(dest)/share/cmake/Snarl"
 	install -m644 meson/snarl.ini "$(dest)/share/meson/native/snarl"
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' include/snarl.pc.in >"$(dest)/share/pkgconfig/snarl.pc"
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' include/snarl.pc.in \
+		>"$(dest)/share/pkgconfig/snarl.pc"
 	chmod 644 "$(dest)/share/pkgconfig/snarl.pc"
-	for page in $(man); do install -m644 $(B)/share/man/$$page "$(dest)/share/man/$$page" || exit 1; done
+	for page in $(man); do \
+		install -m644 $(B)/share/man/$$page "$(dest)/share/man/$$page" || exit 1; \
+	done
 	ln -sf snarl-cc.1 "$(dest)/share/man/man1/snarl-c++.1"
-	install -m644 $(B)/share/completions/snarl.bash "$(dest)/share/bash-completion/completions/snarl"
+	install -m644 $(B)/share/completions/snarl.bash \
+		"$(dest)/share/bash-completion/completions/snarl"
 	install -m644 $(B)/share/completions/_snarl "$(dest)/share/zsh/site-functions"
 	install -m644 $(B)/share/completions/snarl.fish "$(dest)/share/fish/vendor_completions.d"
 	install -m644 README.md docs/*.md docs/symbols.txt "$(dest)/share/doc/snarl"
-	for part in internals measurements images; do install -m644 docs/$$part/* "$(dest)/share/doc/snarl/$$part" || exit 1; done
+	for part in internals measurements images; do \
+		install -m644 docs/$$part/* "$(dest)/share/doc/snarl/$$part" || exit 1; \
+	done
 	install -m644 examples/* "$(dest)/share/doc/snarl/examples"
 
 clean:

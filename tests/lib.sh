@@ -126,7 +126,8 @@ compile() {
 	# Compile in a folder that stays, because the debug information names it. Rename at the end,
 	# because tests run in parallel.
 	[ -e "$compile_cached" ] || {
-		(cd "$SNARL_CACHE" && wrap "$compile_cc" "$compile_source" "$compile_cached.$$" "$@") &&
+		(cd "$SNARL_CACHE" &&
+			wrap "$compile_cc" "$compile_source" "$compile_cached.$$" "$@") &&
 			mv "$compile_cached.$$" "$compile_cached"
 	} || return
 	cp "$compile_cached" "$compile_output"
@@ -136,7 +137,8 @@ compile() {
 example() {
 	printf '%s\n' "$@" | xargs -P 2 -I '{}' sh -c '
 		. "$SNARL_ROOT/tests/lib.sh"
-		compile gcc "$SNARL_ROOT/examples/{}.c" "{}" -g -O1 -pthread || exit 255' || fail "an example does not compile"
+		compile gcc "$SNARL_ROOT/examples/{}.c" "{}" -g -O1 -pthread ||
+			exit 255' || fail "an example does not compile"
 }
 
 # slice N: prints every Nth line of stdin, the first one chosen by ROTATE; all lines with LONG.
@@ -173,10 +175,12 @@ programs() {
 
 # programs_of COMPILER: prints the lines of one compiler.
 programs_of() {
-	for programs_source in "$SNARL_ROOT"/tests/programs/*.c "$SNARL_ROOT"/tests/programs/*.cc; do
+	for programs_source in "$SNARL_ROOT"/tests/programs/*.c \
+		"$SNARL_ROOT"/tests/programs/*.cc; do
 		programs_expect=${programs_source%.*}.expect
 		[ -e "$programs_expect" ] || continue
-		[ -z "$(head_of "$programs_expect" unstable)$(head_of "$programs_expect" exit)" ] || continue
+		[ -z "$(head_of "$programs_expect" unstable)$(head_of "$programs_expect" exit)" ] ||
+			continue
 		programs_only=$(head_of "$programs_expect" compilers)
 		case " ${programs_only:-$1} " in *" $1 "*) ;; *) continue ;; esac
 		programs_name=$(basename "$programs_source")
@@ -184,7 +188,8 @@ programs_of() {
 	done
 	# Not queue: how often its waiting loop iterates is chance.
 	for programs_name in fft lu radix ocean barnes counter pipeline; do
-		echo "$1 $programs_name $SNARL_ROOT/tests/bench/kernels/$programs_name.c $(small $programs_name)"
+		echo "$1 $programs_name" \
+			"$SNARL_ROOT/tests/bench/kernels/$programs_name.c $(small $programs_name)"
 	done
 }
 

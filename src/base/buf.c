@@ -53,7 +53,8 @@ void buf_addf(struct buf *b, const char *format, ...)
 	va_copy(again, args);
 	need = vsnprintf(NULL, 0, format, args);
 	if (need > 0) {
-		vsnprintf((char *)buf_reserve(b, (size_t)need + 1), (size_t)need + 1, format, again);
+		vsnprintf((char *)buf_reserve(b, (size_t)need + 1), (size_t)need + 1, format,
+			  again);
 		b->size += (size_t)need;
 	}
 	va_end(again);

@@ -18,7 +18,8 @@ static int64_t pragma(struct db *d, const char *sql)
 	sqlite3_stmt *s;
 	int64_t value = -1;
 
-	if (sqlite3_prepare_v2(d->sql, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+	if (sqlite3_prepare_v2(d->sql, sql, -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_step(s) == SQLITE_ROW)
 		value = sqlite3_column_int64(s, 0);
 	sqlite3_finalize(s);
 	return value;
@@ -30,7 +31,8 @@ static int enable_wal(struct db *d)
 	int got = SQLITE_BUSY;
 
 	for (unsigned i = 0; got == SQLITE_BUSY && i < BUSY_MS / 10; i++) {
-		got = sqlite3_exec(d->sql, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL,
+		got = sqlite3_exec(d->sql,
+				   "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL,
 				   NULL, NULL);
 		if (got == SQLITE_BUSY)
 			usleep(10000);
@@ -45,8 +47,9 @@ static int make_schema(struct db *d)
 
 	if (sqlite3_exec(d->sql, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
 		return -1;
-	sqlite3_snprintf(sizeof(version), version, "PRAGMA user_version = %d; PRAGMA application_id = %d",
-			 d->kind->version, (int)d->kind->application);
+	sqlite3_snprintf(sizeof(version), version,
+			 "PRAGMA user_version = %d; PRAGMA application_id = %d", d->kind->version,
+			 (int)d->kind->application);
 	/* Another process may have created the schema meanwhile. */
 	if (pragma(d, "PRAGMA user_version") == 0 &&
 	    (sqlite3_exec(d->sql, d->kind->schema, NULL, NULL, NULL) != SQLITE_OK ||
@@ -67,32 +70,36 @@ static int check(struct db *d, bool create, struct err *err)
 		if (pragma(d, "SELECT count(*) FROM sqlite_master") == 0 &&
 		    (enable_wal(d) < 0 || make_schema(d) < 0))
 			return db_fail(d, err);
-		version = pragma(d, "PRAGMA user_version");	/* created here or by another process */
+		/* created here or by another process */
+		version = pragma(d, "PRAGMA user_version");
 	}
 	if (pragma(d, "PRAGMA application_id") != (int64_t)d->kind->application)
 		return err_set(err, "%s is not a snarl %s", d->path, d->kind->what);
 	if (version != d->kind->version)
 		return err_set(err, "%s has version %lld, this snarl reads version %d: %s", d->path,
 			       (long long)version, d->kind->version,
-			       version < d->kind->version ? "remove it: snarl will create it again" : "use a newer snarl");
+			       version < d->kind->version ? "remove it: snarl will create it again"
+							  : "use a newer snarl");
 	return 0;
 }
 
-int db_open(struct db *d, const struct db_kind *kind, const char *path, bool create, struct err *err)
+int db_open(struct db *d, const struct db_kind *kind, const char *path, bool create,
+	    struct err *err)
 {
 	*d = (struct db){ .path = xstrdup(path), .kind = kind,
 			  .at = xcalloc(kind->count, sizeof(sqlite3_stmt *)) };
 	if (!create && access(path, F_OK) != 0)
 		return err_set(err, "no %s %s: %s", kind->what, path, kind->hint);
-	if (sqlite3_open_v2(path, &d->sql, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
+	if (sqlite3_open_v2(path, &d->sql,
+			    SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0),
 			    NULL) != SQLITE_OK ||
 	    sqlite3_busy_timeout(d->sql, BUSY_MS) != SQLITE_OK)
 		return db_fail(d, err);
 	if (check(d, create, err) < 0)
 		return -1;
 	for (unsigned i = 0; i < kind->count; i++)
-		if (sqlite3_prepare_v3(d->sql, kind->statements[i], -1, SQLITE_PREPARE_PERSISTENT, &d->at[i],
-				       NULL) != SQLITE_OK)
+		if (sqlite3_prepare_v3(d->sql, kind->statements[i], -1, SQLITE_PREPARE_PERSISTENT,
+				       &d->at[i], NULL) != SQLITE_OK)
 			return db_fail(d, err);
 	return 0;
 }

@@ -37,7 +37,8 @@ struct db {
  * Fails if the file is missing (unless `create`), of another kind, or of another version. The
  * caller closes the database even after a failure.
  */
-int db_open(struct db *d, const struct db_kind *kind, const char *path, bool create, struct err *err);
+int db_open(struct db *d, const struct db_kind *kind, const char *path, bool create,
+	    struct err *err);
 void db_close(struct db *d);
 
 int db_begin(struct db *d, struct err *err);

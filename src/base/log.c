@@ -13,7 +13,8 @@ bool log_wanted(const char *module)
 	while (p && *p) {
 		size_t word = strcspn(p, ",");
 
-		if ((word == size && !memcmp(p, module, size)) || (word == 3 && !memcmp(p, "all", 3)))
+		if ((word == size && !memcmp(p, module, size)) ||
+		    (word == 3 && !memcmp(p, "all", 3)))
 			return true;
 		p += word;
 		p += *p == ',';

@@ -47,7 +47,8 @@ static void *grow(void *old, size_t from, size_t to)
 	void *p;
 
 	if (to < HUGE_PAGE)
-		return from ? mremap(old, from, to, MREMAP_MAYMOVE) : map(to, PROT_READ | PROT_WRITE);
+		return from ? mremap(old, from, to, MREMAP_MAYMOVE)
+			    : map(to, PROT_READ | PROT_WRITE);
 	if (from < HUGE_PAGE) {
 		p = map_huge(to);
 		if (from && p != MAP_FAILED) {

@@ -24,7 +24,8 @@
 static const char usage_head[] =
 	"usage: snarl analyze [options] TRACE\n"
 	"\n"
-	"Predicts from one run what may go wrong in others: groups of events, and the order in which\n"
+	"Predicts from one run what may go wrong in others: groups of events, and the order in "
+		"which\n"
 	"they would do harm. These are candidates; snarl hunt makes runs to prove them.\n"
 	"\n"
 	"  -a, --analysis NAME  run only this analysis; may be given several times\n"
@@ -126,7 +127,8 @@ static void text_candidate(struct show *s, size_t number)
 	const struct candidate *c = findings_at(s->found, number);
 
 	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, candidate_class_name(c->class),
-		 pattern_row(c->pattern)->name, c->events ? names_object(s->names, &c->event[0]) : "?");
+		 pattern_row(c->pattern)->name,
+		 c->events ? names_object(s->names, &c->event[0]) : "?");
 	if (c->count > 1)
 		buf_addf(&s->out, ", found %llu times", (unsigned long long)c->count);
 	buf_add_char(&s->out, '\n');
@@ -283,7 +285,8 @@ static bool is_suppressed(void *ctx, const struct candidate *c)
 {
 	const struct show_filter *f = ctx;
 
-	return suppress_candidate(f->suppress, f->show->names, &f->show->ctx, c) != SUPPRESS_NOTHING;
+	return suppress_candidate(f->suppress, f->show->names, &f->show->ctx, c) !=
+	       SUPPRESS_NOTHING;
 }
 
 /* Removes suppressed candidates. Suppressions match names, so all candidates are named first. */
@@ -325,7 +328,9 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	if (damaged)
 		return cmd_flush(&cmd_analyze, cmd_fail(&cmd_analyze, "%s", err.text));
 	if (reader_info(s->reader)->incomplete)
-		log_warn("%s ends early: the program was killed, crashed, called exec, or still runs", path);
+		log_warn("%s ends early: the program was killed, crashed, called exec, or still "
+			 "runs",
+			 path);
 	if (findings_dropped_count(s->found) > 0)
 		log_warn("%llu accesses were forgotten to bound memory: candidates may be missing",
 			 (unsigned long long)findings_dropped_count(s->found));
@@ -362,7 +367,8 @@ static int choose_analysis(struct options *o, const char *name)
 		names[i] = analyses[i]->name;
 	nearest = cmd_nearest(name, names, ANALYSIS_COUNT);
 	if (nearest)
-		return cmd_usage(&cmd_analyze, "no analysis '%s'; did you mean '%s'?", name, nearest);
+		return cmd_usage(&cmd_analyze, "no analysis '%s'; did you mean '%s'?", name,
+				 nearest);
 	return cmd_usage(&cmd_analyze, "no analysis '%s'", name);
 }
 
@@ -425,9 +431,11 @@ static int parse(struct options *o, int argc, char **argv)
 	if (code != CMD_OK)
 		return code;
 	if (optind == argc)
-		return cmd_usage(&cmd_analyze, "missing TRACE; usage: snarl analyze [options] TRACE");
+		return cmd_usage(&cmd_analyze,
+				 "missing TRACE; usage: snarl analyze [options] TRACE");
 	if (optind + 1 < argc)
-		return cmd_usage(&cmd_analyze, "one trace at a time, not also '%s'", argv[optind + 1]);
+		return cmd_usage(&cmd_analyze, "one trace at a time, not also '%s'",
+				 argv[optind + 1]);
 	return -1;
 }
 

@@ -10,21 +10,26 @@
 #define HELP(name, file) \
 	"usage: snarl " name " [compiler options] " file "   (the same as snarl-" name ")\n" \
 	"\n" \
-	"Compiles and links with gcc or clang, and instruments the program for snarl. Takes all options\n" \
+	"Compiles and links with gcc or clang, and instruments the program for snarl. Takes all " \
+		"options\n" \
 	"of the compiler, and\n" \
 	"\n" \
-	"      --production     compile each function plain and instrumented, to be switched at run\n" \
+	"      --production     compile each function plain and instrumented, to be switched at " \
+		"run\n" \
 	"                       time: snarl-production(7)\n" \
 	"      --no-inline      call a hook at each access instead of inlining its check (also\n" \
 	"                       --snarl-no-inline)\n" \
-	"      --no-loops       keep the hooks in all loops, also in simple ones (also --snarl-no-loops)\n" \
+	"      --no-loops       keep the hooks in all loops, also in simple ones (also " \
+		"--snarl-no-loops)\n" \
 	"      --snarl-no-instrument  compile these files without instrumentation\n" \
 	"      --snarl-print    print the command instead of running it\n" \
 	"\n" \
-	"Environment: SNARL_CC and SNARL_CXX name the compiler, SNARL_INLINE=0 means --no-inline,\n" \
+	"Environment: SNARL_CC and SNARL_CXX name the compiler, SNARL_INLINE=0 means " \
+		"--no-inline,\n" \
 	"SNARL_REAL_AS names the assembler, SNARL_HOME the folder where snarl is installed.\n" \
 	"\n" \
-	"Exit: that of the compiler; 2 options that exclude instrumentation, 3 no compiler found.\n" \
+	"Exit: that of the compiler; 2 options that exclude instrumentation, 3 no compiler " \
+		"found.\n" \
 	"\n" \
 	"  snarl " name " -O1 -pthread " file " -o bank\n" \
 	"  CC=snarl-cc CXX=snarl-c++ ./configure && make\n"

@@ -63,8 +63,8 @@ int cmd_flush(const struct cmd *cmd, int code)
 
 /*
  * Edit distance (optimal string alignment) of two words: insertions, deletions, replacements and
- * swaps of neighbours. Three rows of the table suffice, since a swap looks back two rows. Returns 99
- * for words of 32 characters or more.
+ * swaps of neighbours. Three rows of the table suffice, since a swap looks back two rows. Returns
+ * 99 for words of 32 characters or more.
  */
 static unsigned distance(const char *a, const char *b)
 {

@@ -25,17 +25,23 @@ static const char usage[] =
 	"       snarl cover [options] [DATABASE]\n"
 	"       snarl cover [options] --merge DATABASE…\n"
 	"\n"
-	"Shows the interleaving coverage of a program over all runs, inputs and builds so far, counted\n"
-	"in iRoots: patterns of one or two dependencies between two threads. An iRoot is exposed if a\n"
-	"run showed it, and untested if runs only let one expect it. With PROGRAM, built with snarl-cc,\n"
+	"Shows the interleaving coverage of a program over all runs, inputs and builds so far, "
+		"counted\n"
+	"in iRoots: patterns of one or two dependencies between two threads. An iRoot is exposed "
+		"if a\n"
+	"run showed it, and untested if runs only let one expect it. With PROGRAM, built with "
+		"snarl-cc,\n"
 	"first makes runs and adds their coverage to the database.\n"
 	"\n"
-	"      --runs N         total number of runs (default 200; with --chase 2000; with --time no\n"
+	"      --runs N         total number of runs (default 200; with --chase 2000; with --time "
+		"no\n"
 	"                       limit)\n"
 	"      --time T         time limit of the runs: 90, 1.5s, 10m, 2h\n"
-	"      --saturation N   stop after N runs in a row with nothing new (default 25; 0: never)\n"
+	"      --saturation N   stop after N runs in a row with nothing new (default 25; 0: "
+		"never)\n"
 	"      --parallel       make uncontrolled runs, with the threads in parallel on all CPUs\n"
-	"      --chase          after a few runs, direct runs at the untested iRoots one by one, until\n"
+	"      --chase          after a few runs, direct runs at the untested iRoots one by one, "
+		"until\n"
 	"                       none is left or the limit is reached\n"
 	"  -s, --strategy NAME  use only this strategy (default: several in turn)\n"
 	"  -j, --jobs N         number of runs at the same time (default: one per CPU)\n"
@@ -53,12 +59,14 @@ static const char usage[] =
 	"      --diff OLD       show changes since OLD, a database or the output of --json\n"
 	"      --fail-under PERCENT  exit 1 if less of the known feasible iRoots is exposed\n"
 	"      --untested N     number of untested iRoots to list (default 20)\n"
-	"      --html FILE      write an HTML page (after runs: coverage.html in the folder of --out)\n"
+	"      --html FILE      write an HTML page (after runs: coverage.html in the folder of "
+		"--out)\n"
 	"      --json           print everything as JSON on stdout\n"
 	"  -o, --out DIR        folder of results (default: snarl-out)\n"
 	"  -q, --quiet          no progress, no summary\n"
 	"\n"
-	"Exit: 0 done, 1 the coverage is below --fail-under, 3 the program could not be run or a file\n"
+	"Exit: 0 done, 1 the coverage is below --fail-under, 3 the program could not be run or a "
+		"file\n"
 	"not be read.\n"
 	"\n"
 	"  snarl cover -- ./bank 100\n"
@@ -87,29 +95,38 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	struct covering *c = ctx;
 
 	snprintf(c->print.progress.note, sizeof(c->print.progress.note),
-		 "%llu of %zu known iRoots exposed; ", (unsigned long long)c->cover.exposed, c->cover.count);
+		 "%llu of %zu known iRoots exposed; ", (unsigned long long)c->cover.exposed,
+		 c->cover.count);
 	progress_show(&c->print.progress, stats);
 }
 
 static void print_missing(const struct cover *c)
 {
 	if (c->lost)
-		fprintf(stderr, "snarl: some runs were too large to be kept completely: iRoots may be missing\n");
+		fprintf(stderr, "snarl: some runs were too large to be kept completely: iRoots may "
+				"be missing\n");
 	if (c->damaged)
-		fprintf(stderr, "snarl: profile damaged by a stray write of the program: %llu "
-			"run%s not counted\n", (unsigned long long)c->damaged, c->damaged == 1 ? " is" : "s are");
+		fprintf(stderr,
+			"snarl: profile damaged by a stray write of the program: %llu "
+			"run%s not counted\n",
+			(unsigned long long)c->damaged, c->damaged == 1 ? " is" : "s are");
 	if (c->cut)
 		fprintf(stderr, "snarl: %llu run%s ended in the middle of an update: not counted\n",
 			(unsigned long long)c->cut, plural(c->cut));
 }
 
-static void print_runs(const struct options *o, const struct cover_search *s, const struct covering *c)
+static void print_runs(const struct options *o, const struct cover_search *s,
+		       const struct covering *c)
 {
 	if (o->explore.quiet)
 		return;
-	fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s newly exposed, %llu newly expected%s%s\n",
-		(unsigned long long)c->print.session.stats.runs, plural(c->print.session.stats.runs), c->print.session.stats.seconds,
-		(unsigned long long)s->exposed, plural(s->exposed), (unsigned long long)s->predicted,
+	fprintf(stderr,
+		"snarl: %llu run%s in %.1f s: %llu iRoot%s newly exposed, %llu newly "
+		"expected%s%s\n",
+		(unsigned long long)c->print.session.stats.runs,
+		plural(c->print.session.stats.runs), c->print.session.stats.seconds,
+		(unsigned long long)s->exposed, plural(s->exposed),
+		(unsigned long long)s->predicted,
 		s->saturated ? ", ended early: nothing new came" : "",
 		session_interrupted ? ", interrupted" : "");
 	if (s->failed)
@@ -127,7 +144,8 @@ static void configure(struct covering *c, struct search_config *out)
 
 static int search(const struct options *o, struct covering *c, struct err *err)
 {
-	struct cover_search s = { .saturation = o->saturation, .listener = { .progress = on_progress, .ctx = c } };
+	struct cover_search s = { .saturation = o->saturation,
+				  .listener = { .progress = on_progress, .ctx = c } };
 	int result;
 
 	configure(c, &s.search);
@@ -151,10 +169,14 @@ static int chase(const struct options *o, struct covering *c, struct err *err)
 	result = cover_chase_run(&x, &c->cover, err);
 	progress_clear(&c->print.progress);
 	if (result == 0 && !o->explore.quiet)
-		fprintf(stderr, "snarl: %llu run%s in %.1f s: %llu iRoot%s chased, %llu of them exposed%s%s\n",
-			(unsigned long long)c->print.session.stats.runs, plural(c->print.session.stats.runs), c->print.session.stats.seconds,
+		fprintf(stderr,
+			"snarl: %llu run%s in %.1f s: %llu iRoot%s chased, %llu of them "
+			"exposed%s%s\n",
+			(unsigned long long)c->print.session.stats.runs,
+			plural(c->print.session.stats.runs), c->print.session.stats.seconds,
 			(unsigned long long)x.tried, plural(x.tried), (unsigned long long)x.exposed,
-			x.over ? ", nothing is left to try" : "", session_interrupted ? ", interrupted" : "");
+			x.over ? ", nothing is left to try" : "",
+			session_interrupted ? ", interrupted" : "");
 	if (result == 0 && !o->explore.quiet)
 		print_missing(&c->cover);
 	return result;
@@ -192,7 +214,8 @@ static int write_html(const struct cover_state *s, const char *path)
 	return ok ? CMD_OK : cmd_fail(&cmd_cover, "cannot write %s: %s", path, strerror(errno));
 }
 
-static int print(const struct options *o, const struct cover_state *s, const struct cover_state *old)
+static int print(const struct options *o, const struct cover_state *s,
+		 const struct cover_state *old)
 {
 	struct buf out = { 0 };
 
@@ -213,7 +236,8 @@ static int show(const struct options *o, const char *db, const char *name, const
 	struct err err;
 	int code = CMD_OK;
 
-	if (cover_read(&s, db, name, &err) < 0 || (o->diff && cover_read(&old, o->diff, name, &err) < 0))
+	if (cover_read(&s, db, name, &err) < 0 ||
+	    (o->diff && cover_read(&old, o->diff, name, &err) < 0))
 		code = cmd_fail(&cmd_cover, "%s", err.text);
 	if (code == CMD_OK && html)
 		code = write_html(&s, html);
@@ -294,7 +318,8 @@ static int parse_percent(struct options *o, const char *text)
 	o->fail_under = strtod(text, &end);
 	if (errno || end == text || (*end && strcmp(end, "%") != 0) || !(o->fail_under >= 0) ||
 	    o->fail_under > 100)
-		return cmd_usage(&cmd_cover, "--fail-under needs a number from 0 to 100, not '%s'", text);
+		return cmd_usage(&cmd_cover, "--fail-under needs a number from 0 to 100, not '%s'",
+				 text);
 	return CMD_OK;
 }
 
@@ -344,17 +369,19 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
 
-	while (code == CMD_OK &&
-	       (c = getopt_long(argc, argv, "+:s:" EXPLORE_SHORT_OPTIONS, long_options, NULL)) != -1)
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:s:" EXPLORE_SHORT_OPTIONS,
+						  long_options, NULL)) != -1)
 		switch (c) {
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_cover, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_cover, argv, c);
 		case 's': code = parse_strategy(o, optarg); break;
 		case OPT_SATURATION:
-			code = numbers_count(&cmd_cover, "--saturation", optarg, 0, UINT64_MAX, &o->saturation);
+			code = numbers_count(&cmd_cover, "--saturation", optarg, 0, UINT64_MAX,
+					     &o->saturation);
 			break;
 		case OPT_UNTESTED:
-			code = numbers_count(&cmd_cover, "--untested", optarg, 0, UINT64_MAX, &o->untested);
+			code = numbers_count(&cmd_cover, "--untested", optarg, 0, UINT64_MAX,
+					     &o->untested);
 			break;
 		case OPT_FAIL_UNDER: code = parse_percent(o, optarg); break;
 		case OPT_DB: o->db = optarg; break;
@@ -377,11 +404,17 @@ static int parse(struct options *o, int argc, char **argv)
 	if (o->chase && !o->explore.runs_given && o->explore.runs)
 		o->explore.runs = 2000;
 	if (o->parallel && (o->chase || o->strategy))
-		return cmd_usage(&cmd_cover, "--parallel runs are not controlled: it excludes --chase and --strategy");
+		return cmd_usage(
+			&cmd_cover,
+			"--parallel runs are not controlled: it excludes --chase and --strategy");
 	if (o->merge && !o->operand_count)
-		return cmd_usage(&cmd_cover, "missing DATABASE; usage: snarl cover [options] --merge DATABASE…");
+		return cmd_usage(
+			&cmd_cover,
+			"missing DATABASE; usage: snarl cover [options] --merge DATABASE…");
 	if (!o->merge && o->operand_count > 1 && is_data(o->operands[0]))
-		return cmd_usage(&cmd_cover, "only one DATABASE, after all options; unexpected '%s'", o->operands[1]);
+		return cmd_usage(&cmd_cover,
+				 "only one DATABASE, after all options; unexpected '%s'",
+				 o->operands[1]);
 	return -1;
 }
 

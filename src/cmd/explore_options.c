@@ -42,7 +42,8 @@ static int parse_output(struct explore_options *o, const char *path)
 {
 	struct err err;
 
-	return oracle_expect_output(&o->oracle, path, &err) < 0 ? cmd_fail(o->cmd, "%s", err.text) : CMD_OK;
+	return oracle_expect_output(&o->oracle, path, &err) < 0 ? cmd_fail(o->cmd, "%s", err.text)
+								: CMD_OK;
 }
 
 static int parse_backend(struct explore_options *o, const char *text)
@@ -112,10 +113,13 @@ int explore_options_take(struct explore_options *o, int c)
 int explore_options_end(struct explore_options *o, int argc, char **argv)
 {
 	if (optind == argc)
-		return cmd_usage(o->cmd, "missing PROGRAM; usage: snarl %s [options] [--] PROGRAM [ARGUMENT…]",
-				 o->cmd->name);
+		return cmd_usage(
+			o->cmd,
+			"missing PROGRAM; usage: snarl %s [options] [--] PROGRAM [ARGUMENT…]",
+			o->cmd->name);
 	if (o->json && o->gen_suppressions)
-		return cmd_usage(o->cmd, "--json and --gen-suppressions both print on stdout: choose one");
+		return cmd_usage(o->cmd,
+				 "--json and --gen-suppressions both print on stdout: choose one");
 	if (o->seconds > 0 && !o->runs_given)
 		o->runs = 0;
 	o->program = argv + optind;

@@ -71,35 +71,42 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 
 /* The parts of --help about the options above. Each command describes --runs and --time itself. */
 #define EXPLORE_USAGE_RUNS \
-	"  -j, --jobs N         number of runs at the same time (default: one per CPU); does not\n" \
+	"  -j, --jobs N         number of runs at the same time (default: one per CPU); does " \
+		"not\n" \
 	"                       change what is found\n" \
 	"      --seed N         seed of the random choices (default 1)\n"
 #define EXPLORE_USAGE_BASELINE \
-	"      --baseline FILE  an earlier results.json: only bugs that are not in it count; implies\n" \
+	"      --baseline FILE  an earlier results.json: only bugs that are not in it count; " \
+		"implies\n" \
 	"                       --keep-going\n" \
 	"      --gen-suppressions  print lines that suppress the bugs found\n"
 #define EXPLORE_USAGE_REST \
 	"      --timeouts       also let time-outs of waits and sleeps expire early\n" \
 	"      --spurious       also let condition waits wake up without a signal\n" \
-	"      --ignore-misuse  do not count misuse of locks, conditions and threads as a failure\n" \
+	"      --ignore-misuse  do not count misuse of locks, conditions and threads as a " \
+		"failure\n" \
 	"      --real-time      let clocks show the real time (such runs may not replay)\n" \
 	"      --keep-going     continue after the first failure, to find different ones\n" \
 	"      --no-minimise    keep the schedule of a failure as found, with all its switches\n" \
 	"      --replays N      replays that all have to fail to prove a bug (default 20)\n" \
 	"\n" \
-	"A run fails by a signal, an assertion, a deadlock, a hang, use after free, double free, misuse\n" \
+	"A run fails by a signal, an assertion, a deadlock, a hang, use after free, double free, " \
+		"misuse\n" \
 	"of a lock, or\n" \
 	"      --expect-exit N|any   an exit status other than N (default 0; any: none fails)\n" \
 	"      --expect-output FILE  stdout that differs from FILE\n" \
 	"      --same-output    stdout that differs from that of the first passing run\n" \
-	"      --check CMD      a shell command that exits with other than 0; its stdin is the run's\n" \
+	"      --check CMD      a shell command that exits with other than 0; its stdin is the " \
+		"run's\n" \
 	"                       stdout, and SNARL_STATUS the run's exit status\n" \
 	"      --timeout T      a run that takes longer than T (default 10s)\n" \
 	"\n" \
-	"      --max-steps N    give up a run after N steps, not as a failure (default 20M; 0: never)\n" \
+	"      --max-steps N    give up a run after N steps, not as a failure (default 20M; 0: " \
+		"never)\n" \
 	"      --backend user|kernel  user-level threads (default), or kernel threads\n" \
 	"      --no-fork-server start the program anew for each run\n" \
-	"      --env NAME[=VALUE]  save this variable for replays, and set it if VALUE is given; always\n" \
+	"      --env NAME[=VALUE]  save this variable for replays, and set it if VALUE is given; " \
+		"always\n" \
 	"                       saved: language, time zone, LD_* and MALLOC_*\n" \
 	"      --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n" \
 	"  -o, --out DIR        folder of results and bugs (default: snarl-out)\n" \

@@ -75,9 +75,12 @@ int help_options(void)
 {
 	struct buf text = { 0 };
 
-	puts("SNARL_OPTIONS=KEY=VALUE:KEY=VALUE passes options to an instrumented program. The commands\n"
-	     "of snarl set it; set it yourself to run a program without them, or for measurements.\n"
-	     "If values are listed, the first one is the default. In a value, write %3a for ':', %25 for '%'.\n");
+	puts("SNARL_OPTIONS=KEY=VALUE:KEY=VALUE passes options to an instrumented program. The "
+	     "commands\n"
+	     "of snarl set it; set it yourself to run a program without them, or for "
+	     "measurements.\n"
+	     "If values are listed, the first one is the default. In a value, write %3a for ':', "
+	     "%25 for '%'.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		buf_clear(&text);
 		add_form(&table[i], &text);

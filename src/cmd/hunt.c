@@ -15,19 +15,26 @@
 static const char usage[] =
 	"usage: snarl hunt [options] [--] PROGRAM [ARGUMENT…]\n"
 	"\n"
-	"Finds concurrency bugs in a program built with snarl-cc. Records a few runs, predicts orders\n"
-	"of events that would do harm, makes runs with these orders, and spends the remaining runs on\n"
-	"other interleavings. A failure is saved and replayed; it is a bug if all replays fail, too.\n"
+	"Finds concurrency bugs in a program built with snarl-cc. Records a few runs, predicts "
+		"orders\n"
+	"of events that would do harm, makes runs with these orders, and spends the remaining runs "
+		"on\n"
+	"other interleavings. A failure is saved and replayed; it is a bug if all replays fail, "
+		"too.\n"
 	"\n"
 	"      --runs N         total number of runs (default 2000; with --time: no limit)\n"
 	"      --time T         time limit of the hunt: 90, 1.5s, 10m, 2h\n"
-	"      --saturation N   stop after N runs in a row with nothing new (default 1000; 0: never)\n"
+	"      --saturation N   stop after N runs in a row with nothing new (default 1000; 0: "
+		"never)\n"
 	"      --profiles N     recorded runs to predict from, for each input (default 4)\n"
-	"      --input-dir DIR  use each file in DIR as input: in place of @@ in the arguments, or\n"
+	"      --input-dir DIR  use each file in DIR as input: in place of @@ in the arguments, "
+		"or\n"
 	"                       as stdin if there is no @@\n"
-	"      --coverage       spend the remaining runs on untested interleavings, as snarl cover\n"
+	"      --coverage       spend the remaining runs on untested interleavings, as snarl "
+		"cover\n"
 	"                       --chase does, and keep the coverage in memo.db\n"
-	"      --snapshots N    run the common beginning of runs only once if it has N steps or more\n"
+	"      --snapshots N    run the common beginning of runs only once if it has N steps or "
+		"more\n"
 	"                       (default 2000; 0: never); does not change what is found\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
@@ -63,15 +70,20 @@ static void print_coverage(struct session_print *p)
 	if (p->o->quiet || !c || !c->count)
 		return;
 	progress_clear(&p->progress);
-	fprintf(stderr, "snarl: %llu of %zu known iRoots are exposed; %llu were chased, %llu of these exposed: "
-		"snarl cover -o %s\n", (unsigned long long)c->exposed, c->count,
-		(unsigned long long)p->session.hunt->chased, (unsigned long long)p->session.hunt->chased_exposed, p->o->out);
+	fprintf(stderr,
+		"snarl: %llu of %zu known iRoots are exposed; %llu were chased, %llu of these "
+		"exposed: snarl cover -o %s\n",
+		(unsigned long long)c->exposed, c->count,
+		(unsigned long long)p->session.hunt->chased,
+		(unsigned long long)p->session.hunt->chased_exposed, p->o->out);
 }
 
 static int open_cover(struct cover *c, struct session *s, struct err *err)
 {
 	char *path = xasprintf("%s/%s", s->config.out, MEMO_FILE);
-	int result = bug_folder(s->config.out, err) < 0 ? -1 : cover_open(c, path, &s->target, &s->places, err);
+	int result = bug_folder(s->config.out, err) < 0
+			     ? -1
+			     : cover_open(c, path, &s->target, &s->places, err);
 
 	free(path);
 	return result;
@@ -147,13 +159,16 @@ static int parse(struct options *o, int argc, char **argv)
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_hunt, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_hunt, argv, c);
 		case OPT_PROFILES:
-			code = numbers_count(&cmd_hunt, "--profiles", optarg, 1, 1000, &o->profiles);
+			code = numbers_count(&cmd_hunt, "--profiles", optarg, 1, 1000,
+					     &o->profiles);
 			break;
 		case OPT_SATURATION:
-			code = numbers_count(&cmd_hunt, "--saturation", optarg, 0, UINT64_MAX, &o->saturation);
+			code = numbers_count(&cmd_hunt, "--saturation", optarg, 0, UINT64_MAX,
+					     &o->saturation);
 			break;
 		case OPT_SNAPSHOTS:
-			code = numbers_count(&cmd_hunt, "--snapshots", optarg, 0, UINT64_MAX, &o->snapshots);
+			code = numbers_count(&cmd_hunt, "--snapshots", optarg, 0, UINT64_MAX,
+					     &o->snapshots);
 			break;
 		case OPT_INPUT_DIR: o->input_dir = optarg; break;
 		case OPT_COVERAGE: o->coverage = true; break;

@@ -44,10 +44,12 @@ static void draw_bar(const struct progress *p, const struct search_stats *s)
 
 static void print_numbers(const struct progress *p, const struct search_stats *s)
 {
-	fprintf(stderr, "%s%llu run%s, %.0f/s, ", p->note, (unsigned long long)s->runs, plural(s->runs), p->speed);
+	fprintf(stderr, "%s%llu run%s, %.0f/s, ", p->note, (unsigned long long)s->runs,
+		plural(s->runs), p->speed);
 	/* Parallel runs have no count of interleavings. */
 	if (s->interleavings)
-		fprintf(stderr, "%llu%s interleaving%s, %llu shared word%s, ", (unsigned long long)s->interleavings,
+		fprintf(stderr, "%llu%s interleaving%s, %llu shared word%s, ",
+			(unsigned long long)s->interleavings,
 			s->interleavings == COVERAGE_MAX ? "+" : "", plural(s->interleavings),
 			(unsigned long long)s->shared, plural(s->shared));
 	fprintf(stderr, "%llu failed", (unsigned long long)s->failed);

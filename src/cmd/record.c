@@ -32,21 +32,29 @@
 static const char usage[] =
 	"usage: snarl record [options] [--] PROGRAM [ARGUMENT…]\n"
 	"\n"
-	"Runs a program built with snarl-cc and writes the events of its threads to a trace. snarl dump\n"
+	"Runs a program built with snarl-cc and writes the events of its threads to a trace. snarl "
+		"dump\n"
 	"shows it, snarl analyze predicts bugs from it.\n"
 	"\n"
-	"  -o, --out FILE       trace to write (default: trace.snarl); an older one is replaced when\n"
+	"  -o, --out FILE       trace to write (default: trace.snarl); an older one is replaced "
+		"when\n"
 	"                       the new one is complete. Traces of child processes are FILE.PID\n"
-	"      --window N       size of the window: records kept until it is known whether their memory\n"
-	"                       is shared (default 4M; 64K to 16G). The summary says if it was too small\n"
-	"      --max-size SIZE  largest size of the trace, with K, M or G (default: half of the free\n"
+	"      --window N       size of the window: records kept until it is known whether their "
+		"memory\n"
+	"                       is shared (default 4M; 64K to 16G). The summary says if it was too "
+		"small\n"
+	"      --max-size SIZE  largest size of the trace, with K, M or G (default: half of the "
+		"free\n"
 	"                       disk space); later records are lost, and counted\n"
 	"      --no-filter      keep every access, also to memory that only one thread uses\n"
-	"      --sites TRACE    record only sites that touched shared memory in an earlier trace of the\n"
-	"                       same build: faster. May be given several times; also takes the lists\n"
+	"      --sites TRACE    record only sites that touched shared memory in an earlier trace "
+		"of the\n"
+	"                       same build: faster. May be given several times; also takes the "
+		"lists\n"
 	"                       of snarl dump --sites\n"
 	"      --fork record|off  whether forked children are recorded (default: record)\n"
-	"      --wait SECONDS   longest wait for processes that the program left running (default 2)\n"
+	"      --wait SECONDS   longest wait for processes that the program left running (default "
+		"2)\n"
 	"      --exit-code      exit with the program's status instead of 0\n"
 	"      --keep-live      keep the live memory as FILE.live, to debug snarl itself\n"
 	"  -q, --quiet          no summary, no warnings of the runtime\n"
@@ -184,7 +192,8 @@ static void print_losses(const struct collected_trace *t)
 		"records were lost: no room on the disk, in memory or by --max-size",
 		"threads were not recorded: too many at once",
 		"records of signal handlers were lost",
-		"locations became shared after their early history was dropped; a larger --window keeps it",
+		"locations became shared after their early history was dropped; a larger --window "
+		"keeps it",
 		NULL,	/* dropped records of unshared memory are no loss */
 	};
 
@@ -303,7 +312,8 @@ static bool is_set_id(const char *path)
 static int report(const struct options *o, const struct run *run, const struct collected_traces *t)
 {
 	if (t->count == 0 && is_set_id(o->program[0]))
-		return cmd_fail(&cmd_record, "%s is set-user-ID or set-group-ID, which snarl cannot record: "
+		return cmd_fail(&cmd_record,
+				"%s is set-user-ID or set-group-ID, which snarl cannot record: "
 				"remove the bit with chmod ug-s (no trace was written)",
 				o->program[0]);
 	if (t->count == 0)
@@ -419,7 +429,8 @@ static int parse_max_size(const char *text, uint64_t *size)
 {
 	*size = parse_size(text, SIZE_MAX_BYTES);
 	if (*size < SIZE_MIN)
-		return cmd_usage(&cmd_record, "--max-size needs a size from 64K to 100000G, not '%s'", text);
+		return cmd_usage(&cmd_record,
+				 "--max-size needs a size from 64K to 100000G, not '%s'", text);
 	return CMD_OK;
 }
 
@@ -490,7 +501,9 @@ static int parse(struct options *o, int argc, char **argv)
 	if (code != CMD_OK)
 		return code;
 	if (optind == argc)
-		return cmd_usage(&cmd_record, "missing PROGRAM; usage: snarl record [options] [--] PROGRAM [ARGUMENT…]");
+		return cmd_usage(
+			&cmd_record,
+			"missing PROGRAM; usage: snarl record [options] [--] PROGRAM [ARGUMENT…]");
 	if (o->site_count && o->no_filter)
 		return cmd_usage(&cmd_record, "--sites and --no-filter contradict each other");
 	o->program = argv + optind;

@@ -16,14 +16,16 @@
 static const char usage_head[] =
 	"usage: snarl report [options] [DIR]\n"
 	"\n"
-	"Shows the results of snarl hunt or snarl test. DIR is their folder (default: snarl-out), or the\n"
+	"Shows the results of snarl hunt or snarl test. DIR is their folder (default: snarl-out), "
+		"or the\n"
 	"folder of one bug in it.\n"
 	"\n"
 	"  -f, --format ";
 
 static const char usage_middle[] =
 	"  output format, see below (default: text)\n"
-	"  -o, --out PATH       write to PATH, a folder for html (default: stdout; html: beside the\n"
+	"  -o, --out PATH       write to PATH, a folder for html (default: stdout; html: beside "
+		"the\n"
 	"                       results); - is stdout\n"
 	"  --width N            columns of text, 40 to 1000 (default: as the terminal, else 100)\n"
 	"\n"
@@ -97,14 +99,17 @@ static int parse(int argc, char **argv, struct options *o)
 		case OPTION_WIDTH:
 			o->width = strtoul(optarg, &end, 10);
 			if (*end || o->width < 40 || o->width > 1000)
-				return cmd_usage(&cmd_report, "--width needs a number from 40 to 1000, not '%s'", optarg);
+				return cmd_usage(&cmd_report,
+						 "--width needs a number from 40 to 1000, not '%s'",
+						 optarg);
 			break;
 		case 'h':
 		case OPTION_HELP: return print_help();
 		default: return cmd_bad_option(&cmd_report, argv, c);
 		}
 	if (argc - optind > 1)
-		return cmd_usage(&cmd_report, "one DIR at a time; unexpected '%s'", argv[optind + 1]);
+		return cmd_usage(&cmd_report, "one DIR at a time; unexpected '%s'",
+				 argv[optind + 1]);
 	if (optind < argc)
 		o->folder = argv[optind];
 	return -1;

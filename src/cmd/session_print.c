@@ -96,9 +96,12 @@ static void print_proved(const struct bug *b, const struct places *places)
 		plural(b->replays));
 	if (m->done)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
-			(unsigned long long)m->switches, m->switches == 1 ? "" : "es", (unsigned long long)m->from);
+			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
+			(unsigned long long)m->from);
 	if (b->failure->report->threads == 1)
-		fputs("\n  only one thread ran, so the schedule is not the cause: check arguments, input, files, rights", stderr);
+		fputs("\n  only one thread ran, so the schedule is not the cause: check arguments, "
+		      "input, files, rights",
+		      stderr);
 	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
 	fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
 	if (!b->traced)
@@ -125,12 +128,13 @@ static void on_judged(void *ctx, const struct verdict *v)
 	switch (v->kind) {
 	case VERDICT_UNPROVED:
 		print_failure(b, true);
-		fprintf(stderr, "  not proved, since it did not replay: %s\n", *b->why ? b->why : v->err.text);
+		fprintf(stderr, "  not proved, since it did not replay: %s\n",
+			*b->why ? b->why : v->err.text);
 		break;
 	case VERDICT_DUPLICATE:
 		print_failure(b, true);
-		fprintf(stderr, "  the same cause as %s: saved there as failures/%02zu.txt\n", v->of->path,
-			v->of->other_count + 2);
+		fprintf(stderr, "  the same cause as %s: saved there as failures/%02zu.txt\n",
+			v->of->path, v->of->other_count + 2);
 		break;
 	case VERDICT_KNOWN:
 		fprintf(stderr, "snarl: run %llu failed as %s of the baseline; saved as %s\n",
@@ -151,7 +155,8 @@ static void on_saved(void *ctx, const struct verdict *v)
 	struct err err;
 
 	if (v->kind == VERDICT_NEW && v->orders && !p->o->quiet)
-		fprintf(stderr, "  %zu different orders of its events fail: %s/interleavings\n", v->orders, b->path);
+		fprintf(stderr, "  %zu different orders of its events fail: %s/interleavings\n",
+			v->orders, b->path);
 	if (report_save_bug(b->path, p->session.places.symbols, &err) < 0)
 		log_warn("no %s/report.html: %s", b->path, err.text);
 }
@@ -172,7 +177,9 @@ void session_print_progress(void *ctx, const struct search_stats *stats)
 
 struct search_listener session_print_listener(struct session_print *p)
 {
-	return (struct search_listener){ .found = session_print_found, .progress = session_print_progress, .ctx = p };
+	return (struct search_listener){ .found = session_print_found,
+					 .progress = session_print_progress,
+					 .ctx = p };
 }
 
 /* --- after the search --- */
@@ -184,8 +191,10 @@ static void print_candidates(const struct session *s)
 	if (!h->leads && !s->judge.results.proved)
 		fputs("snarl: no candidates\n", stderr);
 	else if (h->leads)
-		fprintf(stderr, "snarl: %llu candidate%s, %llu tried: %llu made a run fail, %llu harmless, "
-			"%llu infeasible, %llu not reached\n", (unsigned long long)h->leads, h->leads == 1 ? "" : "s",
+		fprintf(stderr,
+			"snarl: %llu candidate%s, %llu tried: %llu made a run fail, %llu harmless, "
+			"%llu infeasible, %llu not reached\n",
+			(unsigned long long)h->leads, h->leads == 1 ? "" : "s",
 			(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
 			(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
 			(unsigned long long)h->unreached);
@@ -201,8 +210,8 @@ static void print_baseline(const struct baseline *l)
 	const struct baseline_counts c = baseline_count(l);
 	const char *id, *words;
 
-	fprintf(stderr, "snarl: compared with %s: %zu new, %zu known, %zu not found again\n", c.path, c.fresh,
-		c.known, c.gone);
+	fprintf(stderr, "snarl: compared with %s: %zu new, %zu known, %zu not found again\n",
+		c.path, c.fresh, c.known, c.gone);
 	for (size_t at = 0; baseline_gone(l, &at, &id, &words);)
 		fprintf(stderr, "  not found again: %s, %s\n", id, words);
 }
@@ -226,12 +235,14 @@ static void print_summary(const struct session *s)
 		fprintf(stderr, ", %zu failure%s suppressed", r->suppressed,
 			plural(r->suppressed));
 	if (st->cut)
-		fprintf(stderr, ", %llu run%s given up after %llu steps", (unsigned long long)st->cut,
-			plural(st->cut), (unsigned long long)s->config.plan.max_steps);
+		fprintf(stderr, ", %llu run%s given up after %llu steps",
+			(unsigned long long)st->cut, plural(st->cut),
+			(unsigned long long)s->config.plan.max_steps);
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
-		fputs(", not all could be tried: runs are too long or have too many threads", stderr);
+		fputs(", not all could be tried: runs are too long or have too many threads",
+		      stderr);
 	if (session_interrupted)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
@@ -303,7 +314,8 @@ static struct session_config config_of(const struct explore_options *o, struct s
 		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
 		.replays = (unsigned)o->replays, .minimise = !o->no_minimise,
 		.baseline = o->baseline, .suppress = o->suppress,
-		.events = { .judged = on_judged, .saved = on_saved, .progress = on_progress, .ctx = p },
+		.events = { .judged = on_judged, .saved = on_saved, .progress = on_progress,
+			    .ctx = p },
 	};
 }
 

@@ -14,8 +14,10 @@
 static const char usage[] =
 	"usage: snarl test [options] [--] PROGRAM [ARGUMENT…]\n"
 	"\n"
-	"Runs a program built with snarl-cc many times, each time with another interleaving of its\n"
-	"threads, until a run fails. The schedule of the failure is saved and replayed; it is a bug if\n"
+	"Runs a program built with snarl-cc many times, each time with another interleaving of "
+		"its\n"
+	"threads, until a run fails. The schedule of the failure is saved and replayed; it is a "
+		"bug if\n"
 	"all replays fail, too.\n"
 	"\n"
 	"  -s, --strategy NAME  how interleavings are chosen (default: random);\n"
@@ -39,8 +41,8 @@ struct options {
 	uint64_t depth, permille;	/* of --depth and --switch; 0: the strategy's default */
 };
 
-static int search(const struct search_config *config, const struct search_listener *listener, bool feedback,
-		  struct err *err)
+static int search(const struct search_config *config, const struct search_listener *listener,
+		  bool feedback, struct err *err)
 {
 	struct search *s = search_open(config, err);
 	struct greybox g = { .base = 0 };
@@ -130,14 +132,15 @@ static int parse(struct options *o, int argc, char **argv)
 	const char *strategy = "random";
 	int c, code = CMD_OK;
 
-	while (code == CMD_OK &&
-	       (c = getopt_long(argc, argv, "+:s:" EXPLORE_SHORT_OPTIONS, long_options, NULL)) != -1)
+	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:s:" EXPLORE_SHORT_OPTIONS,
+						  long_options, NULL)) != -1)
 		switch (c) {
 		case 's': strategy = optarg; break;
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_test, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_test, argv, c);
 		case OPT_DEPTH:
-			code = numbers_count(&cmd_test, "--depth", optarg, 1, SCHED_MAX_DEPTH, &o->depth);
+			code = numbers_count(&cmd_test, "--depth", optarg, 1, SCHED_MAX_DEPTH,
+					     &o->depth);
 			break;
 		case OPT_SWITCH:
 			code = numbers_count(&cmd_test, "--switch", optarg, 1, 1000, &o->permille);

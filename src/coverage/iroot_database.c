@@ -16,16 +16,18 @@ static const char schema[] =
 	" key TEXT NOT NULL, access INTEGER NOT NULL, function TEXT NOT NULL, file TEXT NOT NULL,"
 	" line INTEGER NOT NULL, column INTEGER NOT NULL, UNIQUE (program, key, access));"
 	"CREATE TABLE run (id INTEGER PRIMARY KEY, program INTEGER NOT NULL REFERENCES program,"
-	" time INTEGER NOT NULL, input TEXT NOT NULL, strategy TEXT NOT NULL, seed INTEGER NOT NULL,"
+	" time INTEGER NOT NULL, input TEXT NOT NULL, strategy TEXT NOT NULL,"
+	" seed INTEGER NOT NULL,"
 	" number INTEGER NOT NULL, failed INTEGER NOT NULL, new_exposed INTEGER NOT NULL DEFAULT 0,"
 	" new_predicted INTEGER NOT NULL DEFAULT 0, exposed INTEGER NOT NULL DEFAULT 0,"
 	" known INTEGER NOT NULL DEFAULT 0);"
 	"CREATE INDEX run_program ON run (program);"
 	"CREATE TABLE iroot (id INTEGER PRIMARY KEY, program INTEGER NOT NULL REFERENCES program,"
 	" idiom INTEGER NOT NULL, a INTEGER NOT NULL, b INTEGER NOT NULL, c INTEGER NOT NULL,"
-	" d INTEGER NOT NULL, exposed INTEGER NOT NULL DEFAULT 0, predicted INTEGER NOT NULL DEFAULT 0,"
-	" attempts INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0, first_run INTEGER,"
-	" UNIQUE (program, idiom, a, b, c, d));";
+	" d INTEGER NOT NULL, exposed INTEGER NOT NULL DEFAULT 0,"
+	" predicted INTEGER NOT NULL DEFAULT 0,"
+	" attempts INTEGER NOT NULL DEFAULT 0, failed INTEGER NOT NULL DEFAULT 0,"
+	" first_run INTEGER, UNIQUE (program, idiom, a, b, c, d));";
 
 enum statement {
 	PROGRAM, EVENT, RUN, RUN_FIGURES, ROOT, ATTEMPT, FORGET, PROGRAMS, EVENTS, ROOTS,
@@ -36,34 +38,37 @@ static const char *const texts[STATEMENTS] = {
 	[PROGRAM] = "INSERT INTO program (name, build) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE"
 		    " SET build = excluded.build RETURNING id",
 	[EVENT] = "INSERT INTO event (program, key, access, function, file, line, column)"
-		  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (program, key, access) DO UPDATE"
+		  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (program, key,"
+		  " access) DO UPDATE"
 		  " SET function = excluded.function, file = excluded.file, line = excluded.line,"
 		  " column = excluded.column RETURNING id",
 	[RUN] = "INSERT INTO run (program, time, input, strategy, seed, number, failed)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
-	[RUN_FIGURES] = "UPDATE run SET new_exposed = ?2, new_predicted = ?3, exposed = ?4, known = ?5"
-			" WHERE id = ?1",
-	[ROOT] = "INSERT INTO iroot (program, idiom, a, b, c, d, exposed, predicted, attempts, failed,"
-		 " first_run) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+	[RUN_FIGURES] = "UPDATE run SET new_exposed = ?2, new_predicted = ?3, exposed = ?4,"
+			" known = ?5 WHERE id = ?1",
+	[ROOT] = "INSERT INTO iroot (program, idiom, a, b, c, d, exposed, predicted, attempts,"
+		 " failed, first_run) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
 		 " CASE WHEN ?7 > 0 THEN ?11 END)"
 		 " ON CONFLICT (program, idiom, a, b, c, d) DO UPDATE SET"
-		 " exposed = exposed + excluded.exposed, predicted = predicted + excluded.predicted,"
+		 " exposed = exposed + excluded.exposed,"
+		 " predicted = predicted + excluded.predicted,"
 		 " attempts = attempts + excluded.attempts, failed = failed + excluded.failed,"
 		 " first_run = coalesce(first_run, excluded.first_run)"
 		 " RETURNING id, exposed, predicted, attempts, failed, first_run",
 	[ATTEMPT] = "UPDATE iroot SET attempts = attempts + ?4, failed = failed + (1 - ?2) * ?4,"
 		    " exposed = max(exposed, ?2),"
-		    " first_run = CASE WHEN ?2 THEN coalesce(first_run, nullif(?3, 0)) ELSE first_run END"
-		    " WHERE id = ?1",
-	[FORGET] = "DELETE FROM iroot WHERE id = ?1 AND predicted <= ?2 AND exposed = 0 AND attempts = 0",
-	[PROGRAMS] = "SELECT id, name, build, (SELECT count(*) FROM run WHERE run.program = program.id)"
-		     " FROM program ORDER BY id",
-	[EVENTS] = "SELECT id, key, access, function, file, line, column FROM event WHERE program = ?1"
-		   " ORDER BY id",
-	[ROOTS] = "SELECT id, idiom, a, b, c, d, exposed, predicted, attempts, failed, first_run FROM iroot"
-		  " WHERE program = ?1 ORDER BY idiom, id",
-	[RUNS] = "SELECT input, strategy, seed, number, failed, new_exposed, new_predicted, exposed, known"
-		 " FROM run WHERE program = ?1 ORDER BY id",
+		    " first_run = CASE WHEN ?2 THEN coalesce(first_run, nullif(?3,"
+		    " 0)) ELSE first_run END WHERE id = ?1",
+	[FORGET] = "DELETE FROM iroot WHERE id = ?1 AND predicted <= ?2 AND exposed = 0"
+		" AND attempts = 0",
+	[PROGRAMS] = "SELECT id, name, build, (SELECT count(*) FROM run"
+		     " WHERE run.program = program.id) FROM program ORDER BY id",
+	[EVENTS] = "SELECT id, key, access, function, file, line, column FROM event"
+		   " WHERE program = ?1 ORDER BY id",
+	[ROOTS] = "SELECT id, idiom, a, b, c, d, exposed, predicted, attempts, failed, first_run"
+		  " FROM iroot WHERE program = ?1 ORDER BY idiom, id",
+	[RUNS] = "SELECT input, strategy, seed, number, failed, new_exposed, new_predicted,"
+		 " exposed, known FROM run WHERE program = ?1 ORDER BY id",
 };
 
 /* Merges the attached database `other`. Rows are matched by name, because ids differ. */
@@ -83,15 +88,18 @@ static const char merging[] =
 	"CREATE TEMP TABLE runs AS SELECT id AS old,"
 	" id + (SELECT coalesce(max(id), 0) FROM main.run) AS new FROM other.run;"
 	"CREATE UNIQUE INDEX temp.runs_old ON runs (old);"
-	"INSERT INTO run SELECT r.new, p.new, time, input, strategy, seed, number, failed, new_exposed,"
-	" new_predicted, exposed, known FROM other.run o JOIN runs r ON r.old = o.id"
+	"INSERT INTO run SELECT r.new, p.new, time, input, strategy, seed, number, failed,"
+	" new_exposed, new_predicted, exposed, known FROM other.run o JOIN runs r ON r.old = o.id"
 	" JOIN programs p ON p.old = o.program;"
-	"INSERT INTO iroot (program, idiom, a, b, c, d, exposed, predicted, attempts, failed, first_run)"
-	" SELECT p.new, idiom, a.new, b.new, c.new, d.new, exposed, predicted, attempts, failed, r.new"
+	"INSERT INTO iroot (program, idiom, a, b, c, d, exposed, predicted, attempts, failed,"
+	" first_run)"
+	" SELECT p.new, idiom, a.new, b.new, c.new, d.new, exposed, predicted, attempts, failed,"
+	" r.new"
 	" FROM other.iroot o JOIN programs p ON p.old = o.program JOIN events a ON a.old = o.a"
 	" JOIN events b ON b.old = o.b JOIN events c ON c.old = o.c JOIN events d ON d.old = o.d"
 	" LEFT JOIN runs r ON r.old = o.first_run WHERE true"
-	" ON CONFLICT (program, idiom, a, b, c, d) DO UPDATE SET exposed = exposed + excluded.exposed,"
+	" ON CONFLICT (program, idiom, a, b, c, d) DO UPDATE"
+	" SET exposed = exposed + excluded.exposed,"
 	" predicted = predicted + excluded.predicted, attempts = attempts + excluded.attempts,"
 	" failed = failed + excluded.failed, first_run = coalesce(first_run, excluded.first_run);"
 	"DROP TABLE programs; DROP TABLE events; DROP TABLE runs;";

@@ -94,7 +94,8 @@ static void add_iroots(const struct hunt_stats *h, struct json *j)
 	json_number(j, "chased_exposed", h->chased_exposed);
 }
 
-static void coverage_json(const struct search_stats *stats, const struct hunt_stats *hunt, struct json *j)
+static void coverage_json(const struct search_stats *stats, const struct hunt_stats *hunt,
+			  struct json *j)
 {
 	json_open(j, "coverage", '{');
 	json_number(j, "interleavings", stats->interleavings);

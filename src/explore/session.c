@@ -174,17 +174,24 @@ void session_search(struct session *s, struct search_config *out)
 	const struct session_config *c = &s->config;
 
 	*out = (struct search_config){
-		.program = { .server = { .target = &s->target, .backend = c->backend, .exec = c->exec,
+		.program = { .server = { .target = &s->target,
+					 .backend = c->backend,
+					 .exec = c->exec,
 					 .timeout = c->timeout,
 					 .keep = c->oracle.check ? CAPTURE_CHECK : 0 },
-			     .oracle = &s->oracle, .places = &s->places },
-		.plan = c->plan, .budget = c->budget, .stats = &s->stats,
+			     .oracle = &s->oracle,
+			     .places = &s->places },
+		.plan = c->plan,
+		.budget = c->budget,
+		.stats = &s->stats,
 	};
 }
 
 int session_open(struct session *s, const struct session_config *config, struct err *err)
 {
-	*s = (struct session){ .config = *config, .oracle = config->oracle, .began = clock_seconds() };
+	*s = (struct session){ .config = *config,
+			       .oracle = config->oracle,
+			       .began = clock_seconds() };
 	places_init(&s->places);
 	s->judge = (struct judge){ .baseline = config->baseline, .suppress = config->suppress,
 				   .places = &s->places, .separate = config->separate };

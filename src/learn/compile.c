@@ -177,8 +177,11 @@ static uint32_t flags_of(const struct rules *r, uint32_t site)
 	uint32_t flags = RULES_PSET | r->marks[site];
 
 	flags |= known_holds(s, r->threshold) ? RULES_INVARIANT : 0;
-	flags |= s->access == LEARN_LOCK ? RULES_LOCK : s->access == LEARN_CANCEL ? RULES_CANCEL : 0;
-	flags |= r->any_tx && (gate->cut || (s->cuts & LIFETX_BEFORE && !gate->no_cut)) ? RULES_CUT : 0;
+	flags |= s->access == LEARN_LOCK     ? RULES_LOCK
+		 : s->access == LEARN_CANCEL ? RULES_CANCEL
+					     : 0;
+	flags |= r->any_tx && (gate->cut || (s->cuts & LIFETX_BEFORE && !gate->no_cut)) ? RULES_CUT
+											: 0;
 	flags |= (uint32_t)gate->number << RULES_GATE_SHIFT;
 	return flags | (s->access != LEARN_READ ? RULES_WRITE : 0);
 }
@@ -205,7 +208,8 @@ static void add_function(struct rules *r, const struct learnt_address *p)
 	flags |= cuts & LIFETX_EXIT ? RULES_CUT_EXIT : 0;
 	if (!flags || !r->any_tx)
 		return;
-	r->functions = xgrow(r->functions, r->function_count, &r->function_capacity, sizeof(*r->functions));
+	r->functions = xgrow(r->functions, r->function_count, &r->function_capacity,
+			     sizeof(*r->functions));
 	r->functions[r->function_count++] = (struct rules_function){
 		.offset = p->offset, .module = (uint32_t)r->module_count - 1, .flags = flags };
 	r->modules[r->module_count - 1].functions++;
@@ -341,7 +345,8 @@ static void add_after(struct rules *r)
 	for (size_t i = 0; i < r->link_count; i++) {
 		uint32_t at = r->links[i].site;
 		size_t count = 0;
-		const struct link *p = usual[at] ? links_of(r, k->locals[usual[at] - 1].p, &count) : NULL;
+		const struct link *p =
+			usual[at] ? links_of(r, k->locals[usual[at] - 1].p, &count) : NULL;
 
 		if (count)
 			r->sites[r->links[i].number].after = p->number;
@@ -364,8 +369,11 @@ static uint64_t put(struct buf *out, const void *data, size_t size)
 static void write_out(const struct rules *r, struct buf *out)
 {
 	struct rules_header h = {
-		.magic = RULES_MAGIC, .version = RULES_VERSION, .modules = (uint32_t)r->module_count,
-		.sites = (uint32_t)r->site_count, .functions = (uint32_t)r->function_count,
+		.magic = RULES_MAGIC,
+		.version = RULES_VERSION,
+		.modules = (uint32_t)r->module_count,
+		.sites = (uint32_t)r->site_count,
+		.functions = (uint32_t)r->function_count,
 		.numbers = (uint32_t)r->number_count,
 	};
 
@@ -397,7 +405,8 @@ static void count_up(const struct rules *r, struct compile_stats *s)
 		s->transactions += (r->functions[i].flags & RULES_HOLDS_TX) != 0;
 }
 
-void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats)
+void compile_rules(const struct known *k, uint64_t threshold, struct buf *out,
+		   struct compile_stats *stats)
 {
 	struct rules r = { .k = k, .threshold = threshold, .marks = compile_marks(k, threshold),
 			   .gates = xcalloc(k->count + 1, sizeof(*r.gates)) };
@@ -419,7 +428,8 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 		build = p->build;
 		if (k->sites[p->site].access == LEARN_FUNCTION)
 			add_function(&r, p);
-		else if (k->sites[p->site].access <= LEARN_WRITE || r.gates[p->site].number || r.marks[p->site])
+		else if (k->sites[p->site].access <= LEARN_WRITE || r.gates[p->site].number ||
+			 r.marks[p->site])
 			add_site(&r, p);
 	}
 	if (r.link_count > 1)
@@ -437,8 +447,8 @@ void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, s
 	free(r.numbers);
 }
 
-int compile_write(const struct known *k, uint64_t threshold, const char *path, struct compile_stats *stats,
-		  struct err *err)
+int compile_write(const struct known *k, uint64_t threshold, const char *path,
+		  struct compile_stats *stats, struct err *err)
 {
 	char *work = xasprintf("%s.tmp-%d", path, (int)getpid());
 	int fd = open(work, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), result = 0;

@@ -20,11 +20,12 @@ struct compile_stats {
 };
 
 /* Compiles the rules for the builds of the last run into *out. */
-void compile_rules(const struct known *k, uint64_t threshold, struct buf *out, struct compile_stats *stats);
+void compile_rules(const struct known *k, uint64_t threshold, struct buf *out,
+		   struct compile_stats *stats);
 
 /* Writes the rules as a file. If writing fails, the old file stays. */
-int compile_write(const struct known *k, uint64_t threshold, const char *path, struct compile_stats *stats,
-		  struct err *err);
+int compile_write(const struct known *k, uint64_t threshold, const char *path,
+		  struct compile_stats *stats, struct err *err);
 
 /*
  * Returns an array by site of `k`, to be freed: the flags that depend on pairs of sites. These are

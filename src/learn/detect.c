@@ -85,7 +85,8 @@ static int by_at(const void *a, const void *b)
  * Adds an item, or counts it again. An item has the names and values of its first occurrence, so
  * these are wanted only then.
  */
-static void add(struct detect *d, const struct detect_item *new, const uint64_t *at, struct wants *w)
+static void add(struct detect *d, const struct detect_item *new, const uint64_t *at,
+		struct wants *w)
 {
 	struct detect_item *item = find(d, new);
 
@@ -114,7 +115,8 @@ static struct symbols *symbols_of(const struct reader *r)
 	for (size_t i = 0; i < info->module_count; i++) {
 		const struct reader_module *m = &info->modules[i];
 
-		symbols_add(s, m->path, m->build_id, m->build_id_size, m->base, m->start, m->end, NULL);
+		symbols_add(s, m->path, m->build_id, m->build_id_size, m->base, m->start, m->end,
+			    NULL);
 	}
 	return s;
 }
@@ -160,8 +162,10 @@ static int find_wanted(struct detect *d, struct reader *r, struct wants *w, stru
 		if (ev.kind == TRACE_VALUE && waiting[ev.thread]) {
 			uint64_t want_at = w->items[waiting[ev.thread] - 1].at;
 
-			for (size_t i = waiting[ev.thread] - 1; i < w->count && w->items[i].at == want_at; i++) {
-				struct detect_event *e = &d->items[w->items[i].item].event[w->items[i].event];
+			for (size_t i = waiting[ev.thread] - 1;
+			     i < w->count && w->items[i].at == want_at; i++) {
+				struct detect_event *e =
+					&d->items[w->items[i].item].event[w->items[i].event];
 
 				e->value = ev.arg;
 				e->has_value = true;
@@ -239,13 +243,14 @@ static bool was_seen(const struct known *k, const struct detect_item *item)
 		at[e] = (uint32_t)(item->event[e].site - k->sites);
 	if (item->events == 2) {
 		for (size_t i = 0; i < k->pair_count; i++)
-			if (k->pairs[i].first == at[0] && k->pairs[i].second == at[1] && k->pairs[i].seen)
+			if (k->pairs[i].first == at[0] && k->pairs[i].second == at[1] &&
+			    k->pairs[i].seen)
 				return true;
 		return false;
 	}
 	for (size_t i = 0; i < k->triple_count; i++)
-		if (k->triples[i].p == at[0] && k->triples[i].r == at[1] && k->triples[i].i == at[2] &&
-		    k->triples[i].pattern == item->pattern)
+		if (k->triples[i].p == at[0] && k->triples[i].r == at[1] &&
+		    k->triples[i].i == at[2] && k->triples[i].pattern == item->pattern)
 			return true;
 	return false;
 }
@@ -253,7 +258,8 @@ static bool was_seen(const struct known *k, const struct detect_item *item)
 /* Were the first and the last site a local pair in enough passing runs? */
 static bool was_trained(const struct known *k, const struct detect_item *item)
 {
-	uint32_t p = (uint32_t)(item->event[0].site - k->sites), last = (uint32_t)(item->event[2].site - k->sites);
+	uint32_t p = (uint32_t)(item->event[0].site - k->sites),
+		 last = (uint32_t)(item->event[2].site - k->sites);
 
 	for (size_t i = 0; i < k->local_count; i++)
 		if (k->locals[i].p == p && k->locals[i].i == last)
@@ -261,7 +267,8 @@ static bool was_trained(const struct known *k, const struct detect_item *item)
 	return false;
 }
 
-static enum detect_rank rank(const struct known *k, const struct detect_item *item, uint64_t threshold)
+static enum detect_rank rank(const struct known *k, const struct detect_item *item,
+			     uint64_t threshold)
 {
 	const struct known_site *last = item->event[item->events - 1].site;
 
@@ -306,7 +313,9 @@ int detect_finish(struct detect *d, uint64_t threshold, struct err *err)
 
 		for (unsigned e = 0; e < item->events; e++)
 			item->event[e].site =
-				&d->known.sites[*map_find(&d->known.at, (uint64_t)item->event[e].id) - 1];
+				&d->known.sites[*map_find(&d->known.at,
+							  (uint64_t)item->event[e].id) -
+						1];
 		item->runs = item->event[item->events - 1].site->runs;
 		item->rank = rank(&d->known, item, threshold);
 		d->ranks[item->rank]++;

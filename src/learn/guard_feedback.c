@@ -42,7 +42,8 @@ static int take_line(struct store *store, char *line, struct guard_feedback *sum
 		return -1;
 	for (unsigned i = 0; i < p.count; i++)
 		for (unsigned k = 0; k < m.count; k++)
-			if (store_follows(store, p.site[i], m.site[k], STORE_SEEN, true, &news, err) < 0)
+			if (store_follows(store, p.site[i], m.site[k], STORE_SEEN, true, &news,
+					  err) < 0)
 				return -1;
 	sum->taken += p.count && m.count;
 	sum->unknown += !p.count || !m.count;
@@ -50,7 +51,8 @@ static int take_line(struct store *store, char *line, struct guard_feedback *sum
 	return 0;
 }
 
-int guard_feedback_add(struct store *store, const char *path, struct guard_feedback *sum, struct err *err)
+int guard_feedback_add(struct store *store, const char *path, struct guard_feedback *sum,
+		       struct err *err)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;

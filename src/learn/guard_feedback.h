@@ -18,6 +18,7 @@ struct guard_feedback {
 };
 
 /* Adds the orders of a log of snarl guard. If it returns -1, the database is unchanged. */
-int guard_feedback_add(struct store *store, const char *path, struct guard_feedback *sum, struct err *err);
+int guard_feedback_add(struct store *store, const char *path, struct guard_feedback *sum,
+		       struct err *err);
 
 #endif

@@ -10,7 +10,8 @@ struct guard_set {
 	const struct known *k;
 	uint32_t *marks;
 	struct map orders;	/* P << 32 | I, to enum lifetx_torn */
-	struct map harmful;		/* P << 32 | I that another thread can interrupt harmfully */
+	/* P << 32 | I that another thread can interrupt harmfully */
+	struct map harmful;
 	/*
 	 * Conflicting pairs by first and by second site. Those of site s begin at
 	 * first_after[s] in `after`, and at first_before[s] in `before`.
@@ -70,7 +71,9 @@ static void list_conflicts(const struct known *k, bool forward, uint32_t **first
 
 static void guard_set_open(struct guard_set *set, const struct known *k, uint32_t *marks)
 {
-	*set = (struct guard_set){ .k = k, .marks = marks, .variable = xcalloc(k->count + 1, sizeof(*set->variable)) };
+	*set = (struct guard_set){ .k = k,
+				   .marks = marks,
+				   .variable = xcalloc(k->count + 1, sizeof(*set->variable)) };
 	list_conflicts(k, true, &set->first_after, &set->after);
 	list_conflicts(k, false, &set->first_before, &set->before);
 	for (uint32_t i = 0; i < k->count; i++)
@@ -82,7 +85,8 @@ static void guard_set_open(struct guard_set *set, const struct known *k, uint32_
 	for (size_t i = 0; i < k->order_count; i++)
 		/* A new cut lies between the two, so they are not in one transaction any more. */
 		if (!(k->sites[k->orders[i].second].cuts & LIFETX_BEFORE))
-			*map_put(&set->orders, key_of(k->orders[i].first, k->orders[i].second), NULL) = k->orders[i].how;
+			*map_put(&set->orders, key_of(k->orders[i].first, k->orders[i].second),
+				 NULL) = k->orders[i].how;
 }
 
 static void guard_set_close(struct guard_set *set)

@@ -295,8 +295,8 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 	return result;
 }
 
-int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
-		  struct store_news *news, struct err *err)
+int learner_trace(struct learner *l, const char *path, const char *input, const char *how,
+		  uint64_t seed, struct store_news *news, struct err *err)
 {
 	struct learner_reading r;
 	int result;

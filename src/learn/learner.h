@@ -60,8 +60,8 @@ int learner_take(struct learner *l, struct learner_reading *r, const char *input
 		 struct store_news *news, struct err *err);
 
 /* Reads a trace of a run that passed, and adds it. */
-int learner_trace(struct learner *l, const char *path, const char *input, const char *how, uint64_t seed,
-		  struct store_news *news, struct err *err);
+int learner_trace(struct learner *l, const char *path, const char *input, const char *how,
+		  uint64_t seed, struct store_news *news, struct err *err);
 
 /*
  * Finds or creates the database's numbers of all sites of a run: items[i] for site i of

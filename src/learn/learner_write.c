@@ -20,7 +20,9 @@ static void add_pairs(struct map *to, const struct learn_pairs *pairs,
 		      const struct learner_site *stored, uint64_t bits)
 {
 	for (size_t i = 0; i < pairs->count; i++)
-		*map_put(to, (uint64_t)stored[pairs->items[i].first].id << 32 | (uint64_t)stored[pairs->items[i].second].id,
+		*map_put(to,
+			 (uint64_t)stored[pairs->items[i].first].id << 32 |
+				 (uint64_t)stored[pairs->items[i].second].id,
 			 NULL) |= bits;
 }
 
@@ -100,8 +102,9 @@ static void write_pair(void *ctx, uint64_t key, uint64_t bits)
 	struct writing *w = ctx;
 
 	if (w->result == 0)
-		w->result = store_follows(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					  (unsigned)bits, w->sure, w->news, w->err);
+		w->result = store_follows(w->l->store, (int64_t)(key >> 32),
+					  (int64_t)(key & UINT32_MAX), (unsigned)bits, w->sure,
+					  w->news, w->err);
 }
 
 static void write_local(void *ctx, uint64_t key, uint64_t bits)
@@ -109,8 +112,8 @@ static void write_local(void *ctx, uint64_t key, uint64_t bits)
 	struct writing *w = ctx;
 
 	if (w->result == 0)
-		w->result = store_local(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					bits & 2, w->err);
+		w->result = store_local(w->l->store, (int64_t)(key >> 32),
+					(int64_t)(key & UINT32_MAX), bits & 2, w->err);
 }
 
 static void write_between(void *ctx, uint64_t key, uint64_t value)
@@ -119,8 +122,8 @@ static void write_between(void *ctx, uint64_t key, uint64_t value)
 
 	(void)value;
 	if (w->result == 0)
-		w->result = store_between(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					  w->err);
+		w->result = store_between(w->l->store, (int64_t)(key >> 32),
+					  (int64_t)(key & UINT32_MAX), w->err);
 }
 
 static void write_member(void *ctx, uint64_t key, uint64_t value)
@@ -129,7 +132,8 @@ static void write_member(void *ctx, uint64_t key, uint64_t value)
 
 	(void)value;
 	if (w->result == 0)
-		w->result = store_member(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), w->news, w->err);
+		w->result = store_member(w->l->store, (int64_t)(key >> 32),
+					 (int64_t)(key & UINT32_MAX), w->news, w->err);
 }
 
 static void write_lock(void *ctx, uint64_t key, uint64_t bits)
@@ -156,8 +160,9 @@ static void write_visit(void *ctx, uint64_t key, uint64_t bits)
 	struct writing *w = ctx;
 
 	if (w->result == 0)
-		w->result = store_visit(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX), bits & 1,
-					bits & 2, w->news, w->err);
+		w->result =
+			store_visit(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
+				    bits & 1, bits & 2, w->news, w->err);
 }
 
 static void write_order(void *ctx, uint64_t key, uint64_t torn)
@@ -165,8 +170,9 @@ static void write_order(void *ctx, uint64_t key, uint64_t torn)
 	struct writing *w = ctx;
 
 	if (w->result == 0)
-		w->result = store_order(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
-					(unsigned)torn, w->news, w->err);
+		w->result =
+			store_order(w->l->store, (int64_t)(key >> 32), (int64_t)(key & UINT32_MAX),
+				    (unsigned)torn, w->news, w->err);
 }
 
 /*

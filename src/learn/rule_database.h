@@ -71,7 +71,8 @@ struct store_at {
 	unsigned count;
 };
 
-int store_find(struct store *s, const char *build, uint64_t offset, struct store_at *at, struct err *err);
+int store_find(struct store *s, const char *build, uint64_t offset, struct store_at *at,
+	       struct err *err);
 
 /* Counts of facts of a run that were not in the database. */
 struct store_news {
@@ -114,14 +115,16 @@ enum store_pair_kind {
 	STORE_AFTER = 64,	/* M accessed memory after such an access */
 };
 /* Not `sure`: STORE_RACE counts only from the second such run on; the first sets bit 16. */
-int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure, struct store_news *news,
-		  struct err *err);
+int store_follows(struct store *s, int64_t p, int64_t m, unsigned how, bool sure,
+		  struct store_news *news, struct err *err);
 /* Local pair (p, i); site r that may come between i and a p (learn/fold/breakable_pairs.h). */
 int store_local(struct store *s, int64_t p, int64_t i, bool breakable, struct err *err);
 int store_between(struct store *s, int64_t r, int64_t i, struct err *err);
-int store_member(struct store *s, int64_t function, int64_t site, struct store_news *news, struct err *err);
+int store_member(struct store *s, int64_t function, int64_t site, struct store_news *news,
+		 struct err *err);
 /* A transaction accessed P, and later I (torn: enum lifetx_torn). */
-int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct store_news *news, struct err *err);
+int store_order(struct store *s, int64_t p, int64_t i, unsigned torn, struct store_news *news,
+		struct err *err);
 /*
  * After new cuts: deletes the orders (P, I) with P in `sites`, since the two may be in different
  * transactions now.
@@ -135,9 +138,11 @@ int store_lock_pair(struct store *s, int64_t a, int64_t b, unsigned how, struct 
  * before I (breakable_visits()), or came there (interleaved_visits()).
  */
 int store_unblocked(struct store *s, int64_t p, int64_t i, struct err *err);
-int store_visit(struct store *s, int64_t p, int64_t r, bool may, bool inside, struct store_news *news, struct err *err);
+int store_visit(struct store *s, int64_t p, int64_t r, bool may, bool inside,
+		struct store_news *news, struct err *err);
 /* A cut counts from the second run on that finds it. */
-int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news, struct err *err);
+int store_cut(struct store *s, int64_t site, unsigned cuts, struct store_news *news,
+	      struct err *err);
 int store_run(struct store *s, int64_t program, const char *input, const char *how, uint64_t seed,
 	      const struct store_news *news, struct err *err);
 

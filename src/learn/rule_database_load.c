@@ -27,10 +27,12 @@ static int64_t choose(struct db *d, const char *wanted, struct known *k, struct 
 	}
 	if (got == 0 && count != 1) {
 		if (count > 1)
-			err_set(err, "the database knows several programs, choose with --program: %s",
+			err_set(err,
+				"the database knows several programs, choose with --program: %s",
 				buf_string(&names));
 		else if (wanted)
-			err_set(err, "the database knows no program %s (but %s)", wanted, buf_string(&names));
+			err_set(err, "the database knows no program %s (but %s)", wanted,
+				buf_string(&names));
 		else
 			err_set(err, "the database is empty: snarl learn -- PROGRAM fills it");
 	}
@@ -45,12 +47,18 @@ static int load_sites(struct db *d, struct known *k, struct err *err)
 	while ((got = db_row(d, SITES, err)) > 0) {
 		k->sites = xgrow(k->sites, k->count, &k->capacity, sizeof(*k->sites));
 		k->sites[k->count] = (struct known_site){
-			.id = db_number(d, SITES, 0), .access = (enum learn_access)db_number(d, SITES, 1),
-			.line = (unsigned)db_number(d, SITES, 2), .column = (unsigned)db_number(d, SITES, 3),
-			.cuts = (unsigned)db_number(d, SITES, 4), .runs = (uint64_t)db_number(d, SITES, 5),
-			.broken = (uint64_t)db_number(d, SITES, 6), .failed = (uint64_t)db_number(d, SITES, 7),
-			.harmed = (uint64_t)db_number(d, SITES, 8), .key = xstrdup(db_text(d, SITES, 9)),
-			.function = xstrdup(db_text(d, SITES, 10)), .file = xstrdup(db_text(d, SITES, 11)),
+			.id = db_number(d, SITES, 0),
+			.access = (enum learn_access)db_number(d, SITES, 1),
+			.line = (unsigned)db_number(d, SITES, 2),
+			.column = (unsigned)db_number(d, SITES, 3),
+			.cuts = (unsigned)db_number(d, SITES, 4),
+			.runs = (uint64_t)db_number(d, SITES, 5),
+			.broken = (uint64_t)db_number(d, SITES, 6),
+			.failed = (uint64_t)db_number(d, SITES, 7),
+			.harmed = (uint64_t)db_number(d, SITES, 8),
+			.key = xstrdup(db_text(d, SITES, 9)),
+			.function = xstrdup(db_text(d, SITES, 10)),
+			.file = xstrdup(db_text(d, SITES, 11)),
 		};
 		*map_put(&k->at, (uint64_t)k->sites[k->count].id, NULL) = k->count + 1;
 		k->count++;
@@ -59,7 +67,8 @@ static int load_sites(struct db *d, struct known *k, struct err *err)
 }
 
 /* false: the site belongs to another program. */
-static bool site_at(struct db *d, const struct known *k, enum statement which, int column, uint32_t *out)
+static bool site_at(struct db *d, const struct known *k, enum statement which, int column,
+		    uint32_t *out)
 {
 	const uint64_t *at = map_find(&k->at, (uint64_t)db_number(d, which, column));
 
@@ -86,15 +95,16 @@ static int load_addresses(struct db *d, struct known *k, struct err *err)
 }
 
 /* Loads pairs of sites that are stored with numbers of runs. */
-static int load_pairs(struct db *d, const struct known *k, enum statement which, struct known_pair **list,
-		      size_t *count, size_t *capacity, struct err *err)
+static int load_pairs(struct db *d, const struct known *k, enum statement which,
+		      struct known_pair **list, size_t *count, size_t *capacity, struct err *err)
 {
 	int got;
 
 	while ((got = db_row(d, which, err)) > 0) {
 		struct known_pair p = { .seen = (uint64_t)db_number(d, which, 2),
 					.expected = (uint64_t)db_number(d, which, 3),
-					.how = which == PAIRS ? (unsigned)db_number(d, which, 4) : 0 };
+					.how = which == PAIRS ? (unsigned)db_number(d, which, 4)
+							      : 0 };
 
 		if (!site_at(d, k, which, 0, &p.first) || !site_at(d, k, which, 1, &p.second))
 			continue;
@@ -114,7 +124,8 @@ static int load_locals(struct db *d, struct known *k, struct err *err)
 
 		if (!site_at(d, k, LOCALS, 0, &l.p) || !site_at(d, k, LOCALS, 1, &l.i))
 			continue;
-		k->locals = xgrow(k->locals, k->local_count, &k->local_capacity, sizeof(*k->locals));
+		k->locals =
+			xgrow(k->locals, k->local_count, &k->local_capacity, sizeof(*k->locals));
 		k->locals[k->local_count++] = l;
 	}
 	return got;
@@ -128,7 +139,9 @@ static int load_flagged_pairs(struct db *d, const struct known *k, enum statemen
 	int got;
 
 	while ((got = db_row(d, which, err)) > 0) {
-		struct known_pair p = { .how = which == ORDERS || which == LOCKS ? (unsigned)db_number(d, which, 2) : 0 };
+		struct known_pair p = { .how = which == ORDERS || which == LOCKS
+						       ? (unsigned)db_number(d, which, 2)
+						       : 0 };
 
 		if (!site_at(d, k, which, 0, &p.first) || !site_at(d, k, which, 1, &p.second))
 			continue;
@@ -149,7 +162,8 @@ static int load_triples(struct db *d, struct known *k, struct err *err)
 		if (!site_at(d, k, TRIPLES, 0, &t.p) || !site_at(d, k, TRIPLES, 1, &t.r) ||
 		    !site_at(d, k, TRIPLES, 2, &t.i) || t.pattern >= AVIO_PATTERNS)
 			continue;
-		k->triples = xgrow(k->triples, k->triple_count, &k->triple_capacity, sizeof(*k->triples));
+		k->triples = xgrow(k->triples, k->triple_count, &k->triple_capacity,
+				   sizeof(*k->triples));
 		k->triples[k->triple_count++] = t;
 	}
 	return got;
@@ -175,8 +189,9 @@ static int load_runs(struct db *d, struct known *k, struct err *err)
 
 int store_load(struct store *s, const char *program, struct known *k, struct err *err)
 {
-	static const enum statement by_program[] = { SITES, PLACES, PAIRS, LOCALS, BETWEENS, MEMBERS, ORDERS, LOCKS,
-						      NEARS, VISITS, TRIPLES, RUNS };
+	static const enum statement by_program[] = { SITES,    PLACES,	PAIRS,	 LOCALS,
+						     BETWEENS, MEMBERS, ORDERS,	 LOCKS,
+						     NEARS,    VISITS,	TRIPLES, RUNS };
 	struct db *d = &s->db;
 	int64_t id;
 

@@ -36,8 +36,12 @@ unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, u
 	if (is_plain(ev)) {
 		bool write = trace_roles(ev->kind) & ROLE_WRITE;
 
-		*out = (struct learn_step){ .thread = ev->thread, .op = write ? IROOT_OP_WRITE : IROOT_OP_READ,
-					    .addr = ev->addr, .size = ev->size, .pc = ev->pc, .at = at };
+		*out = (struct learn_step){ .thread = ev->thread,
+					    .op = write ? IROOT_OP_WRITE : IROOT_OP_READ,
+					    .addr = ev->addr,
+					    .size = ev->size,
+					    .pc = ev->pc,
+					    .at = at };
 		out->site = learn_sites_number(sites, ev->pc, write ? LEARN_WRITE : LEARN_READ);
 		return 1;
 	}
@@ -48,8 +52,8 @@ unsigned training_run_steps(struct learn_sites *sites, const struct event *ev, u
 		out[i] = (struct learn_step){ .thread = s->thread, .op = s->op, .addr = s->addr,
 					      .size = s->size, .pc = ev->pc, .at = at };
 		if (s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE)
-			out[i].site = learn_sites_number(sites, s->site,
-							 s->op == IROOT_OP_READ ? LEARN_READ : LEARN_WRITE);
+			out[i].site = learn_sites_number(
+				sites, s->site, s->op == IROOT_OP_READ ? LEARN_READ : LEARN_WRITE);
 		else if (ev->kind == TRACE_MUTEX_LOCK)
 			out[i].site = learn_sites_number(sites, ev->pc, LEARN_LOCK);
 	}
@@ -71,9 +75,11 @@ static void add_expected(struct training_run *run, struct iroot_profile *p,
 		if (r.idiom != 1 || !(flags & IROOT_PREDICTED) || r.event[0].access > IROOT_WRITE)
 			continue;
 		first = learn_sites_number(&run->sites, r.event[0].site,
-					   r.event[0].access == IROOT_READ ? LEARN_READ : LEARN_WRITE);
+					   r.event[0].access == IROOT_READ ? LEARN_READ
+									   : LEARN_WRITE);
 		second = learn_sites_number(&run->sites, r.event[1].site,
-					    r.event[1].access == IROOT_READ ? LEARN_READ : LEARN_WRITE);
+					    r.event[1].access == IROOT_READ ? LEARN_READ
+									    : LEARN_WRITE);
 		if (!unordered_have(u, first, second) || unordered_private(u, first) ||
 		    unordered_private(u, second))
 			continue;
@@ -198,7 +204,9 @@ static void read_event(struct training_run *run, struct prediction *e, const str
 /* Forgets a line that rested: its accesses meanwhile are unknown (sample.h). */
 static void forget_line(struct training_run *run, struct prediction *e, uint64_t addr)
 {
-	struct learn_step fresh = { .op = IROOT_OP_FRESH, .addr = addr & ~(uint64_t)(SAMPLE_LINE - 1), .size = SAMPLE_LINE };
+	struct learn_step fresh = { .op = IROOT_OP_FRESH,
+				    .addr = addr & ~(uint64_t)(SAMPLE_LINE - 1),
+				    .size = SAMPLE_LINE };
 	struct iroot_step step = { .op = IROOT_OP_FRESH, .addr = fresh.addr, .size = fresh.size };
 
 	avio_step(run->avio, &fresh);
@@ -241,8 +249,9 @@ int training_run_read(struct training_run *run, struct reader *trace, unsigned g
 	struct event ev;
 	int got;
 
-	*run = (struct training_run){ .avio = avio_new(granularity), .pset = probe ? NULL : pset_new(granularity),
-			      .seed = seed };
+	*run = (struct training_run){ .avio = avio_new(granularity),
+				      .pset = probe ? NULL : pset_new(granularity),
+				      .seed = seed };
 	if (predict)
 		prediction_open(&prediction, run, trace, granularity, probe);
 	pause_enter(pause);
@@ -332,7 +341,8 @@ static void transaction_event(struct training_run *run, struct sample *sample,
 			return;
 		}
 		if (!count && blocks(ev))
-			steps[count++] = (struct learn_step){ .thread = ev->thread, .op = IROOT_OP_NONE };
+			steps[count++] =
+				(struct learn_step){ .thread = ev->thread, .op = IROOT_OP_NONE };
 		if (count && steps[0].op == IROOT_OP_FRESH)
 			sample_fresh(sample, steps[0].addr, steps[0].size);
 		for (unsigned i = 0; i < count; i++)

@@ -35,7 +35,8 @@ struct cover_diff {
 	uint64_t gone;		/* known before, unknown now because their code has changed */
 };
 
-void cover_diff(const struct cover_state *old, const struct cover_state *now, struct cover_diff *out);
+void cover_diff(const struct cover_state *old, const struct cover_state *now,
+		struct cover_diff *out);
 void cover_diff_text(const struct cover_state *old, const struct cover_state *now, size_t most,
 		     struct buf *out);
 

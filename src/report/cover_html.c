@@ -91,14 +91,18 @@ static void add_row(struct buf *out, const char *name, const struct cover_figure
 	buf_add_text(out, "<tr><td>");
 	escape_html(out, name);
 	buf_addf(out, "</td><td>%llu</td><td>%llu</td><td>%llu</td><td>%.1f %%</td></tr>\n",
-		 (unsigned long long)f->at[COVER_EXPOSED], (unsigned long long)f->at[COVER_UNTESTED],
+		 (unsigned long long)f->at[COVER_EXPOSED],
+		 (unsigned long long)f->at[COVER_UNTESTED],
 		 (unsigned long long)f->at[COVER_INFEASIBLE], cover_percent(f));
 }
 
 static void begin_table(struct buf *out, const char *title, const char *first)
 {
-	buf_addf(out, "<section><h2>%s</h2>\n<div class=\"scroll\"><table><thead><tr><th>%s</th><th>Exposed</th>"
-		 "<th>Untested</th><th>Infeasible</th><th>Covered</th></tr></thead><tbody>\n", title, first);
+	buf_addf(out,
+		 "<section><h2>%s</h2>\n<div "
+		 "class=\"scroll\"><table><thead><tr><th>%s</th><th>Exposed</th>"
+		 "<th>Untested</th><th>Infeasible</th><th>Covered</th></tr></thead><tbody>\n",
+		 title, first);
 }
 
 static void add_tables(const struct cover_state *s, struct buf *out)
@@ -116,7 +120,8 @@ static void add_tables(const struct cover_state *s, struct buf *out)
 	buf_add_text(out, "</tbody></table></div></section>\n");
 	begin_table(out, "By file", "File");
 	for (size_t i = 0; i < s->file_count; i++)
-		add_row(out, *s->files[i].name ? s->files[i].name : "(no source)", &s->files[i].figures);
+		add_row(out, *s->files[i].name ? s->files[i].name : "(no source)",
+			&s->files[i].figures);
 	buf_add_text(out, "</tbody></table></div></section>\n");
 }
 
@@ -152,19 +157,23 @@ static void add_curve(const struct cover_state *s, struct buf *out)
 		most = (double)s->points[i].known > most ? (double)s->points[i].known : most;
 	if (s->point_count < 2)
 		return;
-	buf_addf(out, "<section><h2>Growth over runs</h2>\n<svg class=\"picture\" viewBox=\"0 0 %.0f %.0f\" "
-		 "width=\"%.0f\" role=\"img\" aria-label=\"iRoots known and exposed after each run\">\n",
+	buf_addf(out,
+		 "<section><h2>Growth over runs</h2>\n"
+		 "<svg class=\"picture\" viewBox=\"0 0 %.0f %.0f\" "
+		 "width=\"%.0f\" role=\"img\" aria-label=\"iRoots known and exposed after each "
+		 "run\">\n",
 		 WIDTH, HEIGHT, WIDTH);
 	add_line(s, out, most, true);
 	add_line(s, out, most, false);
 	buf_addf(out, "<text x=\"0\" y=\"%.0f\">%.0f</text><text x=\"0\" y=\"%.0f\">0</text>"
 		 "<text x=\"%.0f\" y=\"%.0f\">%zu runs</text></svg>\n", y_of(most, most) + 4, most,
 		 y_of(0, most), WIDTH - 2 * EDGE, HEIGHT - 2, s->point_count);
-	buf_add_text(out, "<ul class=\"legend\"><li><i></i>exposed</li><li><i class=\"h\"></i>known</li></ul></section>\n");
+	buf_add_text(out, "<ul class=\"legend\"><li><i></i>exposed</li><li><i "
+			  "class=\"h\"></i>known</li></ul></section>\n");
 }
 
-static void add_items(const struct cover_state *s, struct sources *sources, enum cover_verdict verdict,
-		      struct buf *out)
+static void add_items(const struct cover_state *s, struct sources *sources,
+		      enum cover_verdict verdict, struct buf *out)
 {
 	size_t shown = 0, left = 0;
 	struct buf text = { 0 };
@@ -194,11 +203,16 @@ static void add_items(const struct cover_state *s, struct sources *sources, enum
 	}
 	buf_add_text(out, "</tbody></table></div>\n");
 	if (left)
-		buf_addf(out, "<p class=\"dim\">… and %zu more: <code>snarl cover --json</code> lists all.</p>\n", left);
+		buf_addf(out,
+			 "<p class=\"dim\">… and %zu more: <code>snarl cover --json</code> lists "
+			 "all.</p>\n",
+			 left);
 	buf_free(&text);
 }
 
-#define LIST_HEAD "<div class=\"scroll\"><table><thead><tr><th style=\"white-space:nowrap\">Idiom</th><th>A</th><th>B</th><th>C</th><th>D</th>" \
+#define LIST_HEAD "<div class=\"scroll\"><table><thead><tr><th " \
+		  "style=\"white-space:nowrap\">Idiom</th><th>A</th><th>B</th><th>C</th><th>" \
+		  "D</th>" \
 		  "</tr></thead><tbody>\n"
 
 void cover_html(const struct cover_state *s, const char *folder, struct buf *out)
@@ -206,14 +220,18 @@ void cover_html(const struct cover_state *s, const char *folder, struct buf *out
 	struct sources sources = { .folder = folder };
 	struct buf title = { 0 };
 
-	buf_addf(&title, "%s: %.1f %% of its known iRoots exposed", s->program, cover_percent(&s->all));
+	buf_addf(&title, "%s: %.1f %% of its known iRoots exposed", s->program,
+		 cover_percent(&s->all));
 	html_begin(out, buf_string(&title));
 	buf_add_text(out, "<header><h1>");
 	escape_html(out, buf_string(&title));
-	buf_addf(out, "</h1>\n<p class=\"meta\">%llu iRoots are known, %llu were exposed in %llu run%s. An iRoot is a "
-		 "pattern of one or two dependencies between two threads, at sites of the program.</p></header>\n",
-		 (unsigned long long)cover_total(&s->all), (unsigned long long)s->all.at[COVER_EXPOSED],
-		 (unsigned long long)s->runs, plural(s->runs));
+	buf_addf(out,
+		 "</h1>\n<p class=\"meta\">%llu iRoots are known, %llu were exposed in %llu run%s. "
+		 "An iRoot is a pattern of one or two dependencies between two threads, at sites "
+		 "of the program.</p></header>\n",
+		 (unsigned long long)cover_total(&s->all),
+		 (unsigned long long)s->all.at[COVER_EXPOSED], (unsigned long long)s->runs,
+		 plural(s->runs));
 	buf_free(&title);
 	add_tables(s, out);
 	add_curve(s, out);
@@ -223,8 +241,8 @@ void cover_html(const struct cover_state *s, const char *folder, struct buf *out
 		buf_add_text(out, "</section>\n");
 	}
 	if (s->all.at[COVER_INFEASIBLE]) {
-		buf_add_text(out, "<section><h2>Infeasible</h2>\n<details><summary>Tried, but never exposed</summary>\n"
-			     LIST_HEAD);
+		buf_add_text(out, "<section><h2>Infeasible</h2>\n<details><summary>Tried, but "
+				  "never exposed</summary>\n" LIST_HEAD);
 		add_items(s, &sources, COVER_INFEASIBLE, out);
 		buf_add_text(out, "</details></section>\n");
 	}

@@ -150,8 +150,10 @@ static uint64_t number_of(const json_t *j, const char *key)
 
 static void parse_event(struct cover_state *s, const json_t *j)
 {
-	struct cover_event e = { .key = xstrdup(text_of(j, "key")), .function = xstrdup(text_of(j, "function")),
-				 .file = xstrdup(text_of(j, "file")), .line = (unsigned)number_of(j, "line"),
+	struct cover_event e = { .key = xstrdup(text_of(j, "key")),
+				 .function = xstrdup(text_of(j, "function")),
+				 .file = xstrdup(text_of(j, "file")),
+				 .line = (unsigned)number_of(j, "line"),
 				 .column = (unsigned)number_of(j, "column") };
 
 	for (unsigned i = IROOT_READ; i <= IROOT_RELEASE; i++)
@@ -164,8 +166,10 @@ static void parse_event(struct cover_state *s, const json_t *j)
 static int parse_item(struct cover_state *s, const json_t *j)
 {
 	const json_t *events = json_object_get(j, "events");
-	struct cover_item item = { .idiom = (uint32_t)number_of(j, "idiom"), .exposed = number_of(j, "exposed"),
-				   .predicted = number_of(j, "predicted"), .attempts = number_of(j, "attempts"),
+	struct cover_item item = { .idiom = (uint32_t)number_of(j, "idiom"),
+				   .exposed = number_of(j, "exposed"),
+				   .predicted = number_of(j, "predicted"),
+				   .attempts = number_of(j, "attempts"),
 				   .failed = number_of(j, "failed") };
 	size_t count = json_array_size(events);
 
@@ -189,7 +193,8 @@ static int parse(struct cover_state *s, const json_t *root, const char *path, st
 	const json_t *list = json_object_get(root, "events");
 
 	if (number_of(root, "version") != COVER_JSON_VERSION || !json_is_array(list))
-		return err_set(err, "%s is not the output of snarl cover --json of this version", path);
+		return err_set(err, "%s is not the output of snarl cover --json of this version",
+			       path);
 	s->program = xstrdup(text_of(root, "program"));
 	s->runs = number_of(root, "runs");
 	s->failed_runs = number_of(root, "failed_runs");

@@ -11,13 +11,15 @@
 #define CURVE_ROWS 10u	/* rows of the growth table, spread over all runs */
 #define NAME_WIDTH 24u	/* columns */
 
-static void add_row(struct buf *out, const char *name, size_t columns, const struct cover_figures *f)
+static void add_row(struct buf *out, const char *name, size_t columns,
+		    const struct cover_figures *f)
 {
 	/* printf() counts bytes, of which arrows and dots have several. */
 	int width = (int)(columns + strlen(name) - escape_width(name));
 
 	buf_addf(out, "  %-*s %8llu %9llu %11llu %7.1f %%\n", width, name,
-		 (unsigned long long)f->at[COVER_EXPOSED], (unsigned long long)f->at[COVER_UNTESTED],
+		 (unsigned long long)f->at[COVER_EXPOSED],
+		 (unsigned long long)f->at[COVER_UNTESTED],
 		 (unsigned long long)f->at[COVER_INFEASIBLE], cover_percent(f));
 }
 
@@ -50,7 +52,8 @@ static void add_files(const struct cover_state *s, struct buf *out)
 	for (size_t i = 0; i < s->file_count; i++) {
 		struct buf name = { 0 };
 
-		escape_terminal(&name, *s->files[i].name ? s->files[i].name : "(no source)", SIZE_MAX, false);
+		escape_terminal(&name, *s->files[i].name ? s->files[i].name : "(no source)",
+				SIZE_MAX, false);
 		add_row(out, buf_string(&name), width, &s->files[i].figures);
 		buf_free(&name);
 	}
@@ -65,14 +68,16 @@ static void add_curve(const struct cover_state *s, struct buf *out)
 	buf_addf(out, "\n  %-8s %8s %8s\n", "run", "exposed", "known");
 	for (size_t i = 0; i < s->point_count; i++)
 		if ((i + 1) % step == 0 || i + 1 == s->point_count)
-			buf_addf(out, "  %-8llu %8llu %8llu\n", (unsigned long long)s->points[i].run,
+			buf_addf(out, "  %-8llu %8llu %8llu\n",
+				 (unsigned long long)s->points[i].run,
 				 (unsigned long long)s->points[i].exposed,
 				 (unsigned long long)s->points[i].known);
 }
 
 /* Appends a line for each of the first `most` iRoots that wanted() accepts. */
 static void add_items(const struct cover_state *s, size_t most, struct buf *out,
-		      bool (*wanted)(const void *ctx, const struct cover_item *item), const void *ctx)
+		      bool (*wanted)(const void *ctx, const struct cover_item *item),
+		      const void *ctx)
 {
 	size_t shown = 0, left = 0;
 	struct buf text = { 0 };
@@ -136,7 +141,8 @@ static bool is_lost(const void *ctx, const struct cover_item *item)
 	return item->verdict == COVER_EXPOSED && now && now->verdict != COVER_EXPOSED;
 }
 
-void cover_diff(const struct cover_state *old, const struct cover_state *now, struct cover_diff *out)
+void cover_diff(const struct cover_state *old, const struct cover_state *now,
+		struct cover_diff *out)
 {
 	struct cover_index *before = cover_index_new(old), *after = cover_index_new(now);
 
@@ -152,7 +158,8 @@ void cover_diff(const struct cover_state *old, const struct cover_state *now, st
 		const struct cover_item *is = cover_index_find(after, old, &old->items[i]);
 
 		out->gone += !is;
-		out->lost += is && old->items[i].verdict == COVER_EXPOSED && is->verdict != COVER_EXPOSED;
+		out->lost += is && old->items[i].verdict == COVER_EXPOSED &&
+			     is->verdict != COVER_EXPOSED;
 	}
 	cover_index_free(before);
 	cover_index_free(after);
@@ -162,14 +169,17 @@ void cover_diff_text(const struct cover_state *old, const struct cover_state *no
 		     struct buf *out)
 {
 	struct cover_index *before = cover_index_new(old), *after = cover_index_new(now);
-	const struct comparing new = { .of = now, .other = before }, lost = { .of = old, .other = after };
+	const struct comparing new = { .of = now, .other = before },
+			       lost = { .of = old, .other = after };
 	struct cover_diff d;
 
 	cover_diff(old, now, &d);
-	buf_addf(out, "%s: %.1f %%, %.1f %% before: %llu newly exposed, %llu new and untested, "
-		 "%llu no longer exposed, %llu removed with their code\n", now->program,
-		 cover_percent(&now->all), cover_percent(&old->all), (unsigned long long)d.exposed,
-		 (unsigned long long)d.untested, (unsigned long long)d.lost, (unsigned long long)d.gone);
+	buf_addf(out,
+		 "%s: %.1f %%, %.1f %% before: %llu newly exposed, %llu new and untested, "
+		 "%llu no longer exposed, %llu removed with their code\n",
+		 now->program, cover_percent(&now->all), cover_percent(&old->all),
+		 (unsigned long long)d.exposed, (unsigned long long)d.untested,
+		 (unsigned long long)d.lost, (unsigned long long)d.gone);
 	if (d.lost) {
 		buf_add_text(out, "\nNo longer exposed:\n");
 		add_items(old, most, out, is_lost, &lost);

@@ -11,35 +11,49 @@
 static const struct {
 	const char *failure, *title;
 } failures[] = {
-	{ "assert", "An assertion failed" }, { "signal", "The program crashed" },
-	{ "exit", "The program ended with an unexpected exit status" }, { "deadlock", "Deadlock" },
+	{ "assert", "An assertion failed" },
+	{ "signal", "The program crashed" },
+	{ "exit", "The program ended with an unexpected exit status" },
+	{ "deadlock", "Deadlock" },
 	{ "hang", "The program hangs: its threads run, but make no progress" },
-	{ "timeout", "The program did not end in time" }, { "output", "The output is wrong" },
-	{ "check", "The check of the result failed" }, { "uaf", "Memory was used after it was freed" },
-	{ "double-free", "Memory was freed twice" }, { "bad-free", "Memory was freed that was not allocated" },
-	{ "misuse", "A lock, condition or thread was misused" }, { "processes", "The program started too many processes" },
+	{ "timeout", "The program did not end in time" },
+	{ "output", "The output is wrong" },
+	{ "check", "The check of the result failed" },
+	{ "uaf", "Memory was used after it was freed" },
+	{ "double-free", "Memory was freed twice" },
+	{ "bad-free", "Memory was freed that was not allocated" },
+	{ "misuse", "A lock, condition or thread was misused" },
+	{ "processes", "The program started too many processes" },
 };
 
 static const struct {
 	const char *op, *verb;
 } verbs[] = {
-	{ "read", "reads" }, { "write", "writes" }, { "read-range", "reads" }, { "write-range", "writes" },
+	{ "read", "reads" }, { "write", "writes" }, { "read-range", "reads" },
+	{ "write-range", "writes" },
 	{ "atomic-load", "atomically reads" }, { "atomic-store", "atomically writes" },
 	{ "atomic-xchg", "atomically swaps" }, { "atomic-add", "atomically adds to" },
 	{ "atomic-sub", "atomically subtracts from" }, { "atomic-and", "atomically masks" },
 	{ "atomic-or", "atomically sets bits of" }, { "atomic-xor", "atomically flips bits of" },
 	{ "atomic-cas", "atomically replaces" }, { "atomic-cas-fail", "fails to replace" },
-	{ "lock", "locks" }, { "trylock", "locks" }, { "timedlock", "locks" }, { "unlock", "unlocks" },
+	{ "lock", "locks" }, { "trylock", "locks" }, { "timedlock", "locks" },
+	{ "unlock", "unlocks" },
 	{ "rdlock", "read-locks" }, { "tryrdlock", "read-locks" }, { "timedrdlock", "read-locks" },
-	{ "wrlock", "write-locks" }, { "trywrlock", "write-locks" }, { "timedwrlock", "write-locks" },
+	{ "wrlock", "write-locks" }, { "trywrlock", "write-locks" },
+	{ "timedwrlock", "write-locks" },
 	{ "rwunlock", "unlocks" }, { "spinlock", "locks" }, { "spin-trylock", "locks" },
-	{ "spin-unlock", "unlocks" }, { "cond-wait", "begins to wait on" }, { "cond-wake", "wakes up on" },
-	{ "cond-signal", "signals" }, { "cond-broadcast", "signals all on" }, { "sem-wait", "acquires" },
+	{ "spin-unlock", "unlocks" }, { "cond-wait", "begins to wait on" },
+	{ "cond-wake", "wakes up on" },
+	{ "cond-signal", "signals" }, { "cond-broadcast", "signals all on" },
+	{ "sem-wait", "acquires" },
 	{ "sem-trywait", "acquires" }, { "sem-timedwait", "acquires" }, { "sem-post", "posts" },
 	{ "barrier-enter", "arrives at" }, { "barrier-leave", "leaves" }, { "create", "creates" },
-	{ "start", "starts" }, { "end", "ends" }, { "join", "joins" }, { "malloc", "allocates" }, { "free", "frees" },
-	{ "cancel", "cancels" }, { "detach", "detaches" }, { "use", "uses" }, { "misuse", "misuses" },
-	{ "once-begin", "runs the initialiser of" }, { "once-end", "has initialised" }, { "once-pass", "finds initialised:" },
+	{ "start", "starts" }, { "end", "ends" }, { "join", "joins" }, { "malloc", "allocates" },
+	{ "free", "frees" },
+	{ "cancel", "cancels" }, { "detach", "detaches" }, { "use", "uses" },
+	{ "misuse", "misuses" },
+	{ "once-begin", "runs the initialiser of" }, { "once-end", "has initialised" },
+	{ "once-pass", "finds initialised:" },
 	{ "assert", "fails its assertion" }, { "crash", "crashes" }, { "abort", "aborts" },
 	{ "wait", "waits" }, { "call", "is in a call" }, { "stand", "is here" },
 };
@@ -62,7 +76,8 @@ bool describe_is_two_variables(const struct report_bug *b)
 void describe_object(const char *object, struct buf *out)
 {
 	bool heap = strncmp(object, "heap@", 5) == 0, map = strncmp(object, "mmap@", 5) == 0;
-	const char *hash = heap || map ? strrchr(object, '#') : NULL, *plus, *place = strstr(object, " (");
+	const char *hash = heap || map ? strrchr(object, '#') : NULL, *plus,
+		   *place = strstr(object, " (");
 
 	if (!hash) {	/* "left (bank.c:15)" becomes "left": reports show declarations elsewhere */
 		buf_add(out, object, place ? (size_t)(place - object) : strlen(object));
@@ -103,8 +118,9 @@ static void title_object(const char *object, struct buf *out)
 	text = buf_string(&name);
 	plus = strrchr(text, '+');
 	if (object && strncmp(object, "heap@", 5) == 0 && strncmp(text, "block ", 6) == 0)
-		buf_addf(out, "%s%sthe block allocated at %.*s", plus ? plus : "", plus ? " of " : "",
-			 (int)(plus ? plus - text - 7 : (long)strlen(text) - 6), text + 6);
+		buf_addf(out, "%s%sthe block allocated at %.*s", plus ? plus : "",
+			 plus ? " of " : "", (int)(plus ? plus - text - 7 : (long)strlen(text) - 6),
+			 text + 6);
 	else
 		buf_add_text(out, text);
 	buf_free(&name);
@@ -126,7 +142,8 @@ static bool pair_title(const struct report_bug *b, struct buf *out)
 	}
 	if (!second || pattern_find(b->pattern) != PATTERN_LOCK_CYCLE)
 		return false;
-	buf_addf(out, "Deadlock: threads %s and %s each hold a lock that the other one waits for", first, second);
+	buf_addf(out, "Deadlock: threads %s and %s each hold a lock that the other one waits for",
+		 first, second);
 	return true;
 }
 
@@ -158,7 +175,8 @@ void describe_title(const struct report_bug *b, struct buf *out)
 			buf_add_text(out, failures[i].title);
 			return;
 		}
-	buf_addf(out, "The program failed%s%s", b->failure ? ": " : "", b->failure ? b->failure : "");
+	buf_addf(out, "The program failed%s%s", b->failure ? ": " : "",
+		 b->failure ? b->failure : "");
 }
 
 void describe_kind(const struct report_bug *b, struct buf *out)
@@ -219,7 +237,8 @@ void describe_step(const struct report_bug *b, const struct report_step *s, stru
 {
 	const char *verb = s->op, *between;
 
-	if (s->pending && s->role != REPORT_CAUSE && (is(b->failure, "deadlock") || is(b->failure, "hang"))) {
+	if (s->pending && s->role != REPORT_CAUSE &&
+	    (is(b->failure, "deadlock") || is(b->failure, "hang"))) {
 		waiting(s, out);
 		return;
 	}
@@ -252,7 +271,8 @@ static bool reads_old(const struct report_bug *b, const struct report_step *read
 	for (size_t i = 0; i < b->step_count; i++) {
 		const struct report_step *w = &b->steps[i];
 
-		if (w->number && w->writes && w->thread != read->thread && is(w->object, read->object))
+		if (w->number && w->writes && w->thread != read->thread &&
+		    is(w->object, read->object))
 			return w->number > read->number;
 	}
 	return false;
@@ -421,7 +441,8 @@ void describe_replay_command(const struct report_bug *b, const char *schedule, s
 	buf_addf(&path, "%s%s%s", b->path, schedule ? "/" : "", schedule ? schedule : "");
 	p = buf_string(&path);
 	buf_add_text(out, "snarl replay ");
-	if (!p[strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:@%")]) {
+	if (!p[strspn(p,
+		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:@%")]) {
 		buf_add_text(out, p);
 	} else {
 		buf_add_char(out, '\'');

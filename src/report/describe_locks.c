@@ -79,7 +79,8 @@ static void add_place(struct cause *c, const struct report_step *s)
 /* "bank.c:22 and bank.c:30", or "steps 1 and 3" if both are on one line. */
 static void add_places(struct cause *c, const struct report_step *a, const struct report_step *b)
 {
-	if (a->at.line == b->at.line && a->at.file && b->at.file && strcmp(a->at.file, b->at.file) == 0) {
+	if (a->at.line == b->at.line && a->at.file && b->at.file &&
+	    strcmp(a->at.file, b->at.file) == 0) {
 		buf_addf(c->out, "steps %u and %u", a->number, b->number);
 		return;
 	}
@@ -90,7 +91,8 @@ static void add_places(struct cause *c, const struct report_step *a, const struc
 
 static void add_holding(struct cause *c, const struct report_step *s)
 {
-	buf_addf(c->out, "thread %s holds %s at ", c->bug->threads[s->thread].name, s->locks ? s->locks : "none");
+	buf_addf(c->out, "thread %s holds %s at ", c->bug->threads[s->thread].name,
+		 s->locks ? s->locks : "none");
 	add_place(c, s);
 }
 
@@ -122,7 +124,8 @@ static bool describe_missing_lock(struct cause *c, bool one_object)
 		for (size_t k = i + 1; k < c->count; k++) {
 			const struct report_step *a = c->at[i], *b = c->at[k];
 
-			if (a->thread == b->thread || (one_object && !same_object(a, b)) || in_common(a, b))
+			if (a->thread == b->thread || (one_object && !same_object(a, b)) ||
+			    in_common(a, b))
 				continue;
 			describe_unlocked_pair(c, a, b);
 			return true;
@@ -131,7 +134,8 @@ static bool describe_missing_lock(struct cause *c, bool one_object)
 }
 
 /* Did another thread hold the lock between two steps of one thread? Then it was released there. */
-static bool came_between(const struct cause *c, size_t from, size_t to, const char *lock, size_t size)
+static bool came_between(const struct cause *c, size_t from, size_t to, const char *lock,
+			 size_t size)
 {
 	for (size_t i = from + 1; i < to; i++)
 		if (c->at[i]->thread != c->at[from]->thread && holds(c->at[i], lock, size))
@@ -151,10 +155,13 @@ static bool describe_two_sections(struct cause *c)
 			while (a->thread == b->thread && (size = next_lock(&list, &lock))) {
 				if (!holds(b, lock, size) || !came_between(c, i, k, lock, size))
 					continue;
-				buf_addf(c->out, "Every access holds %.*s, but thread %s releases it between ",
+				buf_addf(c->out,
+					 "Every access holds %.*s, but thread %s releases it "
+					 "between ",
 					 (int)size, lock, c->bug->threads[a->thread].name);
 				add_places(c, a, b);
-				buf_add_text(c->out, ": two critical sections where one is needed.");
+				buf_add_text(c->out,
+					     ": two critical sections where one is needed.");
 				return true;
 			}
 		}
@@ -169,7 +176,8 @@ static void describe_two_locks(struct cause *c)
 	for (size_t i = 1; i < c->count; i++) {
 		const struct report_step *s = c->at[i];
 
-		if (same_object(first, s) || !first->object || !s->object || !first->locks || !s->locks)
+		if (same_object(first, s) || !first->object || !s->object || !first->locks ||
+		    !s->locks)
 			continue;
 		describe_object(first->object, c->out);
 		buf_addf(c->out, " is protected by %s, ", first->locks);
@@ -191,7 +199,8 @@ static void describe_lock_order(struct cause *c)
 			if (c->at[i]->thread != t || !c->at[i]->object)
 				continue;
 			if (first)
-				buf_addf(c->out, "%sthread %s takes ", between, c->bug->threads[t].name);
+				buf_addf(c->out, "%sthread %s takes ", between,
+					 c->bug->threads[t].name);
 			else
 				buf_add_text(c->out, ", then ");
 			describe_object(c->at[i]->object, c->out);

@@ -12,8 +12,11 @@
 static uint32_t next_char(const unsigned char **p)
 {
 	const unsigned char *s = *p;
-	size_t more = s[0] < 0x80 ? 0 : s[0] >= 0xc2 && s[0] < 0xe0 ? 1 : s[0] >= 0xe0 && s[0] < 0xf0 ? 2 :
-		      s[0] >= 0xf0 && s[0] < 0xf5 ? 3 : 9;
+	size_t more = s[0] < 0x80		    ? 0
+		      : s[0] >= 0xc2 && s[0] < 0xe0 ? 1
+		      : s[0] >= 0xe0 && s[0] < 0xf0 ? 2
+		      : s[0] >= 0xf0 && s[0] < 0xf5 ? 3
+						    : 9;
 	uint32_t c = more == 0 ? s[0] : more < 9 ? s[0] & (0x3fu >> more) : BAD;
 
 	(*p)++;
@@ -25,16 +28,16 @@ static uint32_t next_char(const unsigned char **p)
 		c = c << 6 | (s[i] & 0x3fu);
 	}
 	*p = s + 1 + more;
-	if ((c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0) || (more == 2 && c < 0x800) ||
-	    (more == 3 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000) ||
-	    (c & 0xfffe) == 0xfffe)
+	if ((c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0) ||
+	    (more == 2 && c < 0x800) || (more == 3 && (c < 0x10000 || c > 0x10ffff)) ||
+	    (c >= 0xd800 && c < 0xe000) || (c & 0xfffe) == 0xfffe)
 		return BAD;
 	/*
 	 * Marks that change the direction of text could make a line of source look like another
 	 * one.
 	 */
-	if ((c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f ||
-	    c == 0x2028 || c == 0x2029 || c == 0xfeff)
+	if ((c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
+	    c == 0x200f || c == 0x2028 || c == 0x2029 || c == 0xfeff)
 		return BAD;
 	return c;
 }
@@ -88,11 +91,13 @@ void escape_html_cut(struct buf *out, const char *text, size_t most)
 /* Columns of a character: 0 for combining marks, 2 for East Asian wide characters and emoji. */
 static size_t columns(uint32_t c)
 {
-	if ((c >= 0x300 && c < 0x370) || (c >= 0x1ab0 && c < 0x1b00) || (c >= 0x20d0 && c < 0x2100) ||
-	    (c >= 0x200b && c <= 0x200d) || (c >= 0xfe00 && c <= 0xfe0f))
+	if ((c >= 0x300 && c < 0x370) || (c >= 0x1ab0 && c < 0x1b00) ||
+	    (c >= 0x20d0 && c < 0x2100) || (c >= 0x200b && c <= 0x200d) ||
+	    (c >= 0xfe00 && c <= 0xfe0f))
 		return 0;
-	if ((c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) || (c >= 0xac00 && c <= 0xd7a3) ||
-	    (c >= 0xf900 && c <= 0xfaff) || (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+	if ((c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+	    (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+	    (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
 	    (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd))
 		return 2;
 	return 1;
@@ -112,7 +117,8 @@ size_t escape_terminal(struct buf *out, const char *text, size_t most, bool asci
 {
 	const unsigned char *p = (const unsigned char *)text;
 	bool cut = escape_width(text) > most;
-	size_t mark = ascii ? 2 : 1, limit = cut ? (most > mark ? most - mark : 0) : most, taken = 0;
+	size_t mark = ascii ? 2 : 1, limit = cut ? (most > mark ? most - mark : 0) : most,
+	       taken = 0;
 
 	while (*p) {
 		uint32_t c = next_char(&p);

@@ -28,12 +28,15 @@ static void add_story_step(const struct report_bug *b, size_t i, struct buf *out
 	const struct report_step *s = &b->steps[i];
 	struct buf text = { 0 }, effect = { 0 }, place = { 0 };
 
-	buf_addf(out, "<li><span class=\"n t%zu\" style=\"background:var(%s)\">", report_colour(b, s->thread),
-		 s->role == REPORT_FAILURE ? "--bad" : "--c");
+	buf_addf(out, "<li><span class=\"n t%zu\" style=\"background:var(%s)\">",
+		 report_colour(b, s->thread), s->role == REPORT_FAILURE ? "--bad" : "--c");
 	if (s->number)
-		buf_addf(out, "%u</span><b class=\"t%zu\" style=\"color:var(--c)\">", s->number, report_colour(b, s->thread));
+		buf_addf(out, "%u</span><b class=\"t%zu\" style=\"color:var(--c)\">", s->number,
+			 report_colour(b, s->thread));
 	else
-		buf_addf(out, "<span aria-label=\"failure\">✗</span></span><b class=\"t%zu\" style=\"color:var(--c)\">",
+		buf_addf(out,
+			 "<span aria-label=\"failure\">✗</span></span><b class=\"t%zu\" "
+			 "style=\"color:var(--c)\">",
 			 report_colour(b, s->thread));
 	describe_thread(b, s->thread, &text);
 	text_of(out, &text);
@@ -67,7 +70,8 @@ static void add_failure(const struct report_bug *b, struct buf *out)
 	text_of(out, &text);
 	buf_add_text(out, "</b></p>\n");
 	describe_details(b, false, &details);
-	for (line = buf_string(&details); *line; line += strcspn(line, "\n"), line += *line == '\n') {
+	for (line = buf_string(&details); *line;
+	     line += strcspn(line, "\n"), line += *line == '\n') {
 		struct buf one = { 0 };
 
 		buf_add(&one, line, strcspn(line, "\n"));
@@ -109,8 +113,8 @@ static void add_replay_box(const struct report_bug *b, struct buf *out)
 	buf_add_text(out, "<div class=\"again\">");
 	buf_add_text(&text, "Replay the failure");
 	if (b->replays)
-		buf_addf(&text, " (%llu of %llu replays failed)", (unsigned long long)b->replays_failed,
-			 (unsigned long long)b->replays);
+		buf_addf(&text, " (%llu of %llu replays failed)",
+			 (unsigned long long)b->replays_failed, (unsigned long long)b->replays);
 	buf_add_char(&text, ':');
 	html_paragraph(out, "dim", &text);
 	describe_replay_command(b, NULL, &text);
@@ -151,8 +155,10 @@ static void add_legend(const struct report_bug *b, struct buf *out)
 
 static void add_picture(const struct report_bug *b, struct buf *out)
 {
-	buf_add_text(out, "<section aria-labelledby=\"how\"><h2 id=\"how\">The interleaving (time runs downwards)</h2>\n"
-		     "<div class=\"scroll\" role=\"region\" aria-label=\"Picture of the interleaving\" tabindex=\"0\">\n");
+	buf_add_text(out, "<section aria-labelledby=\"how\"><h2 id=\"how\">The interleaving (time "
+			  "runs downwards)</h2>\n"
+			  "<div class=\"scroll\" role=\"region\" aria-label=\"Picture of the "
+			  "interleaving\" tabindex=\"0\">\n");
 	svg_bug(b, SVG_WIDE, "w", out);
 	svg_bug(b, SVG_NARROW, "n", out);
 	buf_add_text(out, "</div>\n");
@@ -174,10 +180,13 @@ static void add_step_row(const struct report_bug *b, size_t i, struct buf *out)
 	struct buf text = { 0 };
 
 	if (s->skipped)
-		buf_addf(out, "<tr><td colspan=\"5\" class=\"dim\">⋮ %llu event%s not shown</td></tr>\n",
+		buf_addf(out,
+			 "<tr><td colspan=\"5\" class=\"dim\">⋮ %llu event%s not shown</td></tr>\n",
 			 (unsigned long long)s->skipped, plural(s->skipped));
 	buf_addf(out, "<tr id=\"step-%zu\" class=\"%s\"><td class=\"who t%zu\">", i + 1,
-		 s->role == REPORT_FAILURE ? "failure" : s->role == REPORT_CAUSE ? "cause" : "context",
+		 s->role == REPORT_FAILURE ? "failure"
+		 : s->role == REPORT_CAUSE ? "cause"
+					   : "context",
 		 report_colour(b, s->thread));
 	if (s->number)
 		buf_addf(&text, "%u. ", s->number);
@@ -187,7 +196,8 @@ static void add_step_row(const struct report_bug *b, size_t i, struct buf *out)
 	describe_step(b, s, &text);
 	cell(out, "", buf_string(&text));
 	buf_clear(&text);
-	buf_addf(&text, "%s%s", s->at.function ? s->at.function : "", s->at.function && s->at.file ? ", " : "");
+	buf_addf(&text, "%s%s", s->at.function ? s->at.function : "",
+		 s->at.function && s->at.file ? ", " : "");
 	describe_place(&s->at, &text);
 	cell(out, "", buf_string(&text));
 	buf_free(&text);
@@ -200,9 +210,11 @@ static void add_steps(const struct report_bug *b, struct buf *out)
 {
 	if (!b->step_count)
 		return;
-	buf_add_text(out, "<section aria-labelledby=\"all\"><h2 id=\"all\">Step by step</h2>\n<table class=\"steps\"><thead><tr>"
-		     "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th><th scope=\"col\">Place</th>"
-		     "<th scope=\"col\">Source</th><th scope=\"col\">Locks held</th></tr></thead><tbody>\n");
+	buf_add_text(out, "<section aria-labelledby=\"all\"><h2 id=\"all\">Step by "
+			  "step</h2>\n<table class=\"steps\"><thead><tr>"
+			  "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th><th "
+			  "scope=\"col\">Place</th><th scope=\"col\">Source</th><th "
+			  "scope=\"col\">Locks held</th></tr></thead><tbody>\n");
 	for (size_t i = 0; i < b->step_count; i++)
 		add_step_row(b, i, out);
 	buf_add_text(out, "</tbody></table></section>\n");
@@ -239,7 +251,8 @@ static void add_stacks(const struct report_bug *b, struct buf *out)
 		if (!b->steps[i].stack_count)
 			continue;
 		if (!any)
-			buf_add_text(out, "<section aria-labelledby=\"stacks\"><h2 id=\"stacks\">Call stacks</h2>\n<ul class=\"cards\">\n");
+			buf_add_text(out, "<section aria-labelledby=\"stacks\"><h2 "
+					  "id=\"stacks\">Call stacks</h2>\n<ul class=\"cards\">\n");
 		any = true;
 		add_stack(b, &b->steps[i], out);
 	}
@@ -251,7 +264,8 @@ static void add_objects(const struct report_bug *b, struct buf *out)
 {
 	if (!b->object_count)
 		return;
-	buf_add_text(out, "<section aria-labelledby=\"objects\"><h2 id=\"objects\">Memory and locks involved</h2>\n<dl>\n");
+	buf_add_text(out, "<section aria-labelledby=\"objects\"><h2 id=\"objects\">Memory and "
+			  "locks involved</h2>\n<dl>\n");
 	for (size_t i = 0; i < b->object_count; i++) {
 		struct buf name = { 0 };
 
@@ -265,25 +279,30 @@ static void add_objects(const struct report_bug *b, struct buf *out)
 	buf_add_text(out, "</dl></section>\n");
 }
 
-static void add_turns(const struct report_bug *b, const struct report_turns *t, const char *name, struct buf *out)
+static void add_turns(const struct report_bug *b, const struct report_turns *t, const char *name,
+		      struct buf *out)
 {
 	/* A long schedule is shown around the first difference. */
 	size_t differ = b->first_different_turn;
 	size_t before = TURNS_SHOWN / 2;
 	size_t from = differ != REPORT_NONE && differ > before ? differ - before : 0;
 
-	buf_addf(out, "<table><caption class=\"dim\">%s</caption><thead><tr><th scope=\"col\">Turn</th>"
-		 "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th></tr></thead><tbody>\n", name);
+	buf_addf(out,
+		 "<table><caption class=\"dim\">%s</caption><thead><tr><th scope=\"col\">Turn</th>"
+		 "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th></tr></thead><tbody>\n",
+		 name);
 	for (size_t i = from; i < t->count && i < from + TURNS_SHOWN; i++) {
-		buf_addf(out, "<tr%s><td>%zu%s</td><td>", i == differ ? " class=\"first\"" : "", i + 1,
-			 i == differ ? " ← first difference" : "");
+		buf_addf(out, "<tr%s><td>%zu%s</td><td>", i == differ ? " class=\"first\"" : "",
+			 i + 1, i == differ ? " ← first difference" : "");
 		escape_html(out, t->at[i].thread);
 		buf_add_text(out, "</td><td>");
 		escape_html(out, t->at[i].what);
 		buf_add_text(out, "</td></tr>\n");
 	}
 	if (t->count > from + TURNS_SHOWN)
-		buf_addf(out, "<tr><td colspan=\"3\">%zu more turns are in the file of the schedule</td></tr>\n",
+		buf_addf(out,
+			 "<tr><td colspan=\"3\">%zu more turns are in the file of the "
+			 "schedule</td></tr>\n",
 			 t->count - from - TURNS_SHOWN);
 	buf_add_text(out, "</tbody></table>\n");
 }
@@ -292,13 +311,16 @@ static void add_schedule(const struct report_bug *b, struct buf *out)
 {
 	if (!b->failing.count)
 		return;
-	buf_add_text(out, "<section aria-labelledby=\"schedule\"><h2 id=\"schedule\">The schedule</h2>\n<div class=\"two\">\n<div>");
+	buf_add_text(out, "<section aria-labelledby=\"schedule\"><h2 id=\"schedule\">The "
+			  "schedule</h2>\n<div class=\"two\">\n<div>");
 	add_turns(b, &b->failing, "This run fails", out);
 	buf_add_text(out, "</div><div>");
 	if (b->passing.count)
 		add_turns(b, &b->passing, "The nearest run that passes", out);
 	else
-		buf_add_text(out, "<p class=\"dim\">No run that passes was found near the failing one.</p>");
+		buf_add_text(
+			out,
+			"<p class=\"dim\">No run that passes was found near the failing one.</p>");
 	buf_add_text(out, "</div></div></section>\n");
 }
 
@@ -317,7 +339,9 @@ static void add_symptoms(const struct report_bug *b, struct buf *out)
 {
 	if (b->symptom_count < 2)
 		return;
-	buf_addf(out, "<section aria-labelledby=\"ways\"><h2 id=\"ways\">Failures with this cause (%zu)</h2>\n<ul>\n",
+	buf_addf(out,
+		 "<section aria-labelledby=\"ways\"><h2 id=\"ways\">Failures with this cause "
+		 "(%zu)</h2>\n<ul>\n",
 		 b->symptom_count);
 	for (size_t i = 0; i < b->symptom_count; i++) {
 		buf_add_text(out, "<li>");
@@ -333,8 +357,11 @@ static void add_interleavings(const struct report_bug *b, struct buf *out)
 {
 	if (b->interleaving_count < 2)
 		return;		/* the picture shows the only one */
-	buf_addf(out, "<section aria-labelledby=\"orders\"><h2 id=\"orders\">All orders that were proved to fail (%zu)</h2>\n"
-		 "<ul class=\"cards\">\n", b->interleaving_count);
+	buf_addf(out,
+		 "<section aria-labelledby=\"orders\"><h2 id=\"orders\">All orders that were "
+		 "proved to fail (%zu)</h2>\n"
+		 "<ul class=\"cards\">\n",
+		 b->interleaving_count);
 	for (size_t i = 0; i < b->interleaving_count; i++) {
 		const struct report_interleaving *in = &b->interleavings[i];
 		struct buf label = { 0 };
@@ -356,7 +383,8 @@ static void add_output(const char *id, const char *title, const char *text, stru
 {
 	if (!text)
 		return;
-	buf_addf(out, "<section aria-labelledby=\"%s\"><h2 id=\"%s\">%s</h2><pre tabindex=\"0\">", id, id, title);
+	buf_addf(out, "<section aria-labelledby=\"%s\"><h2 id=\"%s\">%s</h2><pre tabindex=\"0\">",
+		 id, id, title);
 	escape_html(out, text);
 	buf_add_text(out, "</pre></section>\n");
 }
@@ -375,16 +403,22 @@ static void add_facts(const struct report_bug *b, struct buf *out)
 {
 	struct buf text = { 0 };
 
-	buf_add_text(out, "<section aria-labelledby=\"facts\"><h2 id=\"facts\">About this bug</h2>\n<dl>\n");
-	buf_addf(&text, "%s%s%s", b->class ? b->class : "", b->pattern ? ", " : "", b->pattern ? b->pattern : "");
+	buf_add_text(
+		out,
+		"<section aria-labelledby=\"facts\"><h2 id=\"facts\">About this bug</h2>\n<dl>\n");
+	buf_addf(&text, "%s%s%s", b->class ? b->class : "", b->pattern ? ", " : "",
+		 b->pattern ? b->pattern : "");
 	fact(out, "Class", &text);
 	if (b->cause)
-		buf_add_text(&text, strcmp(b->cause, "predicted") == 0 ?
-			     "predicted from runs that passed: the program was then run in this order and failed" :
-			     "likely: found in the failing run, as the order that best sets it apart from runs that pass");
+		buf_add_text(&text, strcmp(b->cause, "predicted") == 0
+					    ? "predicted from runs that passed: the program was "
+					      "then run in this order and failed"
+					    : "likely: found in the failing run, as the order that "
+					      "best sets it apart from runs that pass");
 	fact(out, "Cause", &text);
 	if (b->strategy)
-		buf_addf(&text, "run %llu, strategy %s, seed %llu", (unsigned long long)b->runs_to_first, b->strategy,
+		buf_addf(&text, "run %llu, strategy %s, seed %llu",
+			 (unsigned long long)b->runs_to_first, b->strategy,
 			 (unsigned long long)b->seed);
 	fact(out, "Found by", &text);
 	if (b->length)

@@ -29,7 +29,8 @@ static void add_fact(const struct report *r, struct buf *out, const char *name, 
 	}
 	value = json_object_get(value, key);
 	if (json_is_integer(value))
-		buf_addf(out, "<dt>%s</dt><dd>%lld</dd>\n", name, (long long)json_integer_value(value));
+		buf_addf(out, "<dt>%s</dt><dd>%lld</dd>\n", name,
+			 (long long)json_integer_value(value));
 	else if (json_is_real(value))
 		buf_addf(out, "<dt>%s</dt><dd>%.1f</dd>\n", name, json_real_value(value));
 }
@@ -85,7 +86,8 @@ void html_index(const struct report *r, struct buf *out)
 	} else {
 		buf_add_text(out, "<p>No run failed in a way that could be replayed.</p>\n");
 	}
-	buf_add_text(out, "</section>\n<section aria-labelledby=\"facts\"><h2 id=\"facts\">The last search</h2>\n<dl>\n");
+	buf_add_text(out, "</section>\n<section aria-labelledby=\"facts\"><h2 id=\"facts\">The "
+			  "last search</h2>\n<dl>\n");
 	add_fact(r, out, "Runs", "runs");
 	add_fact(r, out, "Seconds", "seconds");
 	add_fact(r, out, "Runs that failed", "failed_runs");

@@ -21,18 +21,23 @@ static size_t colour(const struct report_bug *b, const struct report_bug *run, s
 	return report_colour(b, report_find_thread(b, run->threads[thread].name));
 }
 
-static void add_row(const struct report_bug *b, const struct report_bug *run, const struct report_step *s,
-		    bool first, struct buf *out)
+static void add_row(const struct report_bug *b, const struct report_bug *run,
+		    const struct report_step *s, bool first, struct buf *out)
 {
 	struct buf text = { 0 };
 
 	if (s->skipped)
-		buf_addf(out, "<tr><td colspan=\"3\" class=\"dim\">⋮ %llu event%s not shown</td></tr>\n",
+		buf_addf(out,
+			 "<tr><td colspan=\"3\" class=\"dim\">⋮ %llu event%s not shown</td></tr>\n",
 			 (unsigned long long)s->skipped, plural(s->skipped));
 	if (first)
-		buf_add_text(out, "<tr class=\"first\"><td colspan=\"3\">↓ the two runs differ from here on</td></tr>\n");
-	buf_addf(out, "<tr class=\"%s\"><td class=\"who t%zu\">", s->role == REPORT_CONTEXT ? "context" :
-		 s->role == REPORT_CAUSE ? "cause" : "failure", colour(b, run, s->thread));
+		buf_add_text(out, "<tr class=\"first\"><td colspan=\"3\">↓ the two runs differ "
+				  "from here on</td></tr>\n");
+	buf_addf(out, "<tr class=\"%s\"><td class=\"who t%zu\">",
+		 s->role == REPORT_CONTEXT ? "context"
+		 : s->role == REPORT_CAUSE ? "cause"
+					   : "failure",
+		 colour(b, run, s->thread));
 	if (s->number)
 		buf_addf(&text, "%u. ", s->number);
 	buf_add_text(&text, run->threads[s->thread].name);
@@ -47,12 +52,14 @@ static void add_row(const struct report_bug *b, const struct report_bug *run, co
 	buf_free(&text);
 }
 
-static void add_run(const struct report_bug *b, const struct report_bug *run, const char *name, struct buf *out)
+static void add_run(const struct report_bug *b, const struct report_bug *run, const char *name,
+		    struct buf *out)
 {
 	bool parted = false;
 
 	buf_addf(out, "<div><table><caption class=\"dim\">%s</caption><thead><tr>"
-		 "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th><th scope=\"col\">Place</th></tr></thead>"
+		 "<th scope=\"col\">Thread</th><th scope=\"col\">Action</th><th "
+		 "scope=\"col\">Place</th></tr></thead>"
 		 "<tbody>\n", name);
 	for (size_t i = 0; i < run->step_count; i++) {
 		uint64_t event = run->steps[i].event;
@@ -71,7 +78,8 @@ void html_passing(const struct report_bug *b, struct buf *out)
 
 	if (!b->passing_run || !b->passing_run->step_count)
 		return;
-	buf_add_text(out, "<section aria-labelledby=\"beside\"><h2 id=\"beside\">Compared with a run that passes</h2>\n");
+	buf_add_text(out, "<section aria-labelledby=\"beside\"><h2 id=\"beside\">Compared with a "
+			  "run that passes</h2>\n");
 	describe_difference(b, &text);
 	html_paragraph(out, "so", &text);
 	buf_add_text(out, "<div class=\"two\">\n");

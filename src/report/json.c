@@ -49,7 +49,8 @@ static json_t *step_of(const struct report_bug *b, const struct report_step *s)
 	json_object_set_new(j, "number", s->number ? json_integer(s->number) : json_null());
 	json_object_set_new(j, "failure", json_boolean(s->role == REPORT_FAILURE));
 	json_object_set_new(j, "pending", json_boolean(s->pending));
-	json_object_set_new(j, "event", s->event ? json_integer((json_int_t)s->event) : json_null());
+	json_object_set_new(j, "event",
+			    s->event ? json_integer((json_int_t)s->event) : json_null());
 	json_object_set_new(j, "skipped", json_integer((json_int_t)s->skipped));
 	describe_step(b, s, &text);
 	json_object_set_new(j, "text", string_of(&text));

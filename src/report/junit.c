@@ -111,7 +111,8 @@ static void junit_all(const struct report *r, const struct report_style *style, 
 			tests++;
 		}
 	buf_addf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-		 "  <testsuite name=\"snarl\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\" time=\"%s\">\n",
+		 "  <testsuite name=\"snarl\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
+		 "skipped=\"0\" time=\"%s\">\n",
 		 tests, failed, buf_string(&time));
 	buf_add(out, cases.data, cases.size);
 	buf_add_text(out, "  </testsuite>\n</testsuites>\n");
@@ -120,5 +121,7 @@ static void junit_all(const struct report *r, const struct report_style *style, 
 }
 
 const struct report_format report_junit = {
-	.name = "junit", .summary = "JUnit XML, for CI: a case per command, a failure per bug", .all = junit_all,
+	.name = "junit",
+	.summary = "JUnit XML, for CI: a case per command, a failure per bug",
+	.all = junit_all,
 };

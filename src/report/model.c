@@ -139,7 +139,8 @@ static int add_bugs(struct report *r, const char *bugs, bool details, const stru
 	int result = 0;
 
 	if (!dir)	/* the hunt found no bug */
-		return errno == ENOENT ? 0 : err_set(err, "cannot read %s: %s", bugs, strerror(errno));
+		return errno == ENOENT ? 0
+				       : err_set(err, "cannot read %s: %s", bugs, strerror(errno));
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;

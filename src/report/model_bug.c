@@ -87,7 +87,8 @@ static bool seems_pending(const struct report_bug *b, const struct report_site *
 	bool access = strncmp(s->op, "read", 4) == 0 || strncmp(s->op, "write", 5) == 0;
 	bool pending = false;
 
-	for (const struct report_site *o = b->sites; s->thread && o < b->sites + b->site_count; o++) {
+	for (const struct report_site *o = b->sites; s->thread && o < b->sites + b->site_count;
+	     o++) {
 		if (!o->thread || strcmp(o->thread, s->thread) != 0 || o->at.line != s->at.line)
 			continue;
 		if (o->cause && o > s)

@@ -91,7 +91,8 @@ static const char *file_of(const json_t *name)
 
 static void read_difference(struct report_bug *b, const json_t *difference)
 {
-	json_t *failing = json_object_get(difference, "failing"), *passing = json_object_get(difference, "passing");
+	json_t *failing = json_object_get(difference, "failing"),
+	       *passing = json_object_get(difference, "passing");
 	json_int_t event = json_integer_value(json_object_get(difference, "event"));
 
 	if (event <= 0)
@@ -151,8 +152,11 @@ static const char *read_output(struct report_bug *b, const char *name)
 		while (size && text.data[size - 1] == '\n')
 			size--;
 		if (size > OUTPUT_MAX)
-			result = pool_format(&b->pool, "… the first %zu bytes are not shown\n%s", size - OUTPUT_MAX,
-					     pool_bytes(&b->pool, (char *)text.data + size - OUTPUT_MAX, OUTPUT_MAX));
+			result = pool_format(&b->pool, "… the first %zu bytes are not shown\n%s",
+					     size - OUTPUT_MAX,
+					     pool_bytes(&b->pool,
+							(char *)text.data + size - OUTPUT_MAX,
+							OUTPUT_MAX));
 		else if (size)
 			result = pool_bytes(&b->pool, (char *)text.data, size);
 	}
@@ -206,7 +210,9 @@ static bool load_from(void *ctx, const char *folder)
 
 	if (found && s->built.tv_sec && later(&st.st_mtim, &s->built)) {
 		if (!s->changed)
-			report_note(s->bug, "%s has changed since the program was built: its lines are not shown",
+			report_note(s->bug,
+				    "%s has changed since the program was built: its lines are not "
+				    "shown",
 				    w->name);
 		s->changed = true;
 	} else if (found && !slurp(path, SOURCE_MAX, &w->out->text)) {

@@ -134,7 +134,8 @@ static void add_waits(struct report_bug *b)
 			const struct report_bar *bar = &b->bars[k];
 			size_t size = strlen(bar->lock);
 
-			if (bar->open && bar->thread != s->thread && strncmp(bar->lock, s->object, size) == 0 &&
+			if (bar->open && bar->thread != s->thread &&
+			    strncmp(bar->lock, s->object, size) == 0 &&
 			    (s->object[size] == '\0' || s->object[size] == ' '))
 				report_add_arrow(b, REPORT_WAIT, i, bar->from);
 		}

@@ -74,7 +74,8 @@ static void add_values(const struct row *row, struct buf *out)
 	if (row->ev.size <= 8)
 		symbol_value(row->object.type, row->value[0], row->ev.size, out);
 	else if (row->values == 2 && row->value[1])
-		buf_addf(out, "%#llx%016llx", (unsigned long long)row->value[1], (unsigned long long)row->value[0]);
+		buf_addf(out, "%#llx%016llx", (unsigned long long)row->value[1],
+			 (unsigned long long)row->value[0]);
 	else if (row->values == 2)
 		buf_add_hex(out, row->value[0]);
 }
@@ -112,11 +113,13 @@ static void add_stack(struct picture_builder *pb, struct report_step *s, const s
 			frames[0] = *lookup_frame(&pb->lookup, pc);	/* may have a label */
 
 		for (size_t k = 0; k < count && s->stack_count < STACK_SHOWN; k++) {
-			if (i > 0 && (!frames[k].file || strcmp(frames[k].function, "ctl_thread_main") == 0))
+			if (i > 0 &&
+			    (!frames[k].file || strcmp(frames[k].function, "ctl_thread_main") == 0))
 				continue;	/* callers of main, and the runtime's own code */
-			s->stack[s->stack_count++] = (struct report_place){
-				pool_text(pool, frames[k].function), pool_text(pool, frames[k].file),
-				frames[k].line, NULL, NULL };
+			s->stack[s->stack_count++] =
+				(struct report_place){ pool_text(pool, frames[k].function),
+						       pool_text(pool, frames[k].file),
+						       frames[k].line, NULL, NULL };
 		}
 	}
 }
@@ -235,15 +238,17 @@ static const char *object_text(struct picture_builder *pb, const struct object *
 	switch (o->kind) {
 	case OBJECT_GLOBAL:
 		if (!o->file)
-			return pool_format(pool, "variable of %llu bytes", (unsigned long long)o->size);
+			return pool_format(pool, "variable of %llu bytes",
+					   (unsigned long long)o->size);
 		return pool_format(pool, "variable of %llu bytes, declared at %s:%u",
 				   (unsigned long long)o->size, o->file, o->line);
 	case OBJECT_HEAP:
 	case OBJECT_MAPPING:
 		return pool_format(pool, "%s of %llu bytes, allocated by thread %s in %s%s",
 				   o->kind == OBJECT_HEAP ? "heap block" : "mapping",
-				   (unsigned long long)o->size, o->thread_name ? o->thread_name : "?",
-				   o->function, o->file ? pool_format(pool, " (%s:%u)", o->file, o->line) : "");
+				   (unsigned long long)o->size,
+				   o->thread_name ? o->thread_name : "?", o->function,
+				   o->file ? pool_format(pool, " (%s:%u)", o->file, o->line) : "");
 	case OBJECT_STACK:
 		return pool_format(pool, "on the stack of thread %s", o->thread_name);
 	default:
@@ -308,11 +313,14 @@ static void name_threads(struct picture_builder *pb)
 static void narrow_to_used_part(const struct report_bug *b, struct events_found *found)
 {
 	for (size_t i = 0; i < b->site_count && i < EVENTS_MAX; i++)
-		for (size_t k = 0; found[i].there && same_text(b->sites[i].op, "free") && k < b->site_count; k++) {
+		for (size_t k = 0;
+		     found[i].there && same_text(b->sites[i].op, "free") && k < b->site_count;
+		     k++) {
 			const char *whole = b->sites[i].object, *part = b->sites[k].object;
 			size_t size = whole ? strlen(whole) : 0;
 
-			if (!size || !part || !b->sites[k].cause || k == i || strncmp(whole, part, size) != 0)
+			if (!size || !part || !b->sites[k].cause || k == i ||
+			    strncmp(whole, part, size) != 0)
 				continue;
 			if (part[size] == '+')
 				found[i].addr += strtoull(part + size + 1, NULL, 10);
@@ -333,8 +341,9 @@ static void name_pending_objects(struct picture_builder *pb)
 			struct report_site *s = &b->sites[i], *f = &b->sites[k];
 			struct object object;
 
-			if (!s->cause || f->cause || !f->object || strncmp(f->object, "0x", 2) != 0 ||
-			    !same_text(s->thread, f->thread) || !s->pending)
+			if (!s->cause || f->cause || !f->object ||
+			    strncmp(f->object, "0x", 2) != 0 || !same_text(s->thread, f->thread) ||
+			    !s->pending)
 				continue;
 			objects_at(pb->rows.objects, strtoull(f->object, NULL, 16), &object);
 			if (object.kind == OBJECT_STACK)
@@ -351,10 +360,13 @@ static void build_picture(struct picture_builder *pb, struct err *err)
 	narrow_to_used_part(b, found);
 	if (reader_rewind(pb->reader, err) < 0)
 		return;
-	pb->rows = (struct rows){ .bug = b, .reader = pb->reader, .found = found,
+	pb->rows = (struct rows){ .bug = b,
+				  .reader = pb->reader,
+				  .found = found,
 				  .objects = objects_new(pb->reader, pb->lookup.symbols),
 				  .lookup = &pb->lookup,
-				  .site_count = b->site_count < EVENTS_MAX ? b->site_count : EVENTS_MAX };
+				  .site_count =
+					  b->site_count < EVENTS_MAX ? b->site_count : EVENTS_MAX };
 	if (rows_collect(&pb->rows, err) < 0 || result < 0)
 		report_note(b, "The trace is damaged, so later events are missing: %s", err->text);
 	for (size_t i = 0; i < pb->rows.count; i++)

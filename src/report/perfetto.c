@@ -95,7 +95,8 @@ static size_t first_of(const struct report_bug *b, size_t bar)
 {
 	size_t i = 0;
 
-	while (b->bars[i].thread != b->bars[bar].thread || strcmp(b->bars[i].lock, b->bars[bar].lock) != 0)
+	while (b->bars[i].thread != b->bars[bar].thread ||
+	       strcmp(b->bars[i].lock, b->bars[bar].lock) != 0)
 		i++;
 	return i;
 }
@@ -128,7 +129,8 @@ static void put_bars(struct timeline *t, size_t thread)
 		buf_clear(&t->text);
 		json_text(&t->j, "cat", "lock");
 		json_number(&t->j, "ts", t->time[bar->from]);
-		json_number(&t->j, "dur", (bar->open ? t->end : t->time[bar->to] + 1) - t->time[bar->from]);
+		json_number(&t->j, "dur",
+			    (bar->open ? t->end : t->time[bar->to] + 1) - t->time[bar->from]);
 		json_open(&t->j, "args", '{');
 		json_bool(&t->j, "released", !bar->open);
 		json_close(&t->j, '}');
@@ -206,7 +208,9 @@ static void perfetto_all(const struct report *r, const struct report_style *styl
 	json_text(&j, "displayTimeUnit", "ns");
 	json_open(&j, "traceEvents", '[');
 	for (size_t i = 0; i < r->bug_count; i++) {
-		struct timeline t = { .j = j, .bug = &r->bugs[i], .process = track + 1, .arrows = &arrows };
+		struct timeline t = {
+			.j = j, .bug = &r->bugs[i], .process = track + 1, .arrows = &arrows
+		};
 
 		put_bug(&t);
 		j = t.j;
@@ -218,5 +222,6 @@ static void perfetto_all(const struct report *r, const struct report_style *styl
 }
 
 const struct report_format report_perfetto = {
-	.name = "perfetto", .summary = "a timeline for ui.perfetto.dev or chrome://tracing", .all = perfetto_all,
+	.name = "perfetto", .summary = "a timeline for ui.perfetto.dev or chrome://tracing",
+	.all = perfetto_all,
 };

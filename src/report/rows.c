@@ -16,7 +16,9 @@ uint64_t rows_acquires(const struct event *ev)
 {
 	bool takes = trace_roles(ev->kind) & (ROLE_ACQUIRE | ROLE_WAIT_END);
 
-	return takes && trace_acquired(ev->kind, ev->result) ? trace_lock(ev->kind, ev->addr, ev->arg) : 0;
+	return takes && trace_acquired(ev->kind, ev->result)
+		       ? trace_lock(ev->kind, ev->addr, ev->arg)
+		       : 0;
 }
 
 uint64_t rows_releases(const struct event *ev)
@@ -29,7 +31,8 @@ uint64_t rows_releases(const struct event *ev)
 static struct rows_thread *thread_of(struct rows *rows, uint32_t id)
 {
 	while (id >= rows->thread_count) {
-		const struct reader_thread *t = reader_thread(rows->reader, (uint32_t)rows->thread_count);
+		const struct reader_thread *t =
+			reader_thread(rows->reader, (uint32_t)rows->thread_count);
 		struct rows_thread *new;
 
 		rows->threads = xgrow(rows->threads, rows->thread_count, &rows->thread_capacity,
@@ -37,7 +40,8 @@ static struct rows_thread *thread_of(struct rows *rows, uint32_t id)
 		new = &rows->threads[rows->thread_count++];
 		*new = (struct rows_thread){ 0 };
 		for (size_t i = 0; t && i < rows->bug->site_count; i++)
-			if (rows->bug->sites[i].thread && strcmp(rows->bug->sites[i].thread, t->name) == 0)
+			if (rows->bug->sites[i].thread &&
+			    strcmp(rows->bug->sites[i].thread, t->name) == 0)
 				new->named = true;
 	}
 	return &rows->threads[id];
@@ -53,7 +57,8 @@ static void pop_lock(struct rows_thread *t, uint64_t lock)
 {
 	for (unsigned i = t->held_count; lock && i-- > 0; )
 		if (t->held[i].lock == lock) {
-			memmove(&t->held[i], &t->held[i + 1], (--t->held_count - i) * sizeof(t->held[0]));
+			memmove(&t->held[i], &t->held[i + 1],
+				(--t->held_count - i) * sizeof(t->held[0]));
 			return;
 		}
 }
@@ -134,9 +139,14 @@ static bool is_relevant(struct rows *rows, const struct event *ev, const struct 
 			return self && ev->arg &&
 			       is_named(rows, (uint32_t)ev->arg);
 		return self && ev->kind != TRACE_THREAD_START && ev->kind != TRACE_THREAD_EXIT;
-	case TRACE_CLASS_MUTEX: case TRACE_CLASS_RWLOCK: case TRACE_CLASS_SPIN: case TRACE_CLASS_COND:
-	case TRACE_CLASS_SEM: case TRACE_CLASS_BARRIER: case TRACE_CLASS_ONCE: case TRACE_CLASS_USER:
-		return self || !rows->sites_found;
+	case TRACE_CLASS_MUTEX:
+	case TRACE_CLASS_RWLOCK:
+	case TRACE_CLASS_SPIN:
+	case TRACE_CLASS_COND:
+	case TRACE_CLASS_SEM:
+	case TRACE_CLASS_BARRIER:
+	case TRACE_CLASS_ONCE:
+	case TRACE_CLASS_USER: return self || !rows->sites_found;
 	default:
 		return false;
 	}
@@ -195,13 +205,18 @@ static void add_row(struct rows *rows, const struct event *ev, size_t site,
 		    const struct object *object)
 {
 	struct rows_thread *t = thread_of(rows, ev->thread);
-	uint64_t lock = rows_acquires(ev), *released = lock ? map_find(&rows->released, lock) : NULL;
+	uint64_t lock = rows_acquires(ev),
+		 *released = lock ? map_find(&rows->released, lock) : NULL;
 	struct row *row;
 
 	rows->at = xgrow(rows->at, rows->count, &rows->capacity, sizeof(*rows->at));
 	row = &rows->at[rows->count++];
-	*row = (struct row){ .ev = *ev, .ordinal = rows->ordinal, .event = rows->event, .site = site,
-			     .skipped = rows->skipped, .held_count = t->held_count,
+	*row = (struct row){ .ev = *ev,
+			     .ordinal = rows->ordinal,
+			     .event = rows->event,
+			     .site = site,
+			     .skipped = rows->skipped,
+			     .held_count = t->held_count,
 			     .released_at = released ? *released : 0,
 			     .has_object = object != NULL };
 	rows->skipped = 0;

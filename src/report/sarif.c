@@ -131,7 +131,8 @@ static bool has(const char *op, const char *part)
 static void put_kinds(struct sarif *s, const struct report_step *step)
 {
 	bool done = !step->pending;	/* a blocked thread has not acquired the lock */
-	bool lock = done && has(step->op, "lock"), gone = has(step->op, "unlock") || strcmp(step->op, "free") == 0;
+	bool lock = done && has(step->op, "lock"),
+	     gone = has(step->op, "unlock") || strcmp(step->op, "free") == 0;
 	bool memory = done && (strcmp(step->op, "malloc") == 0 || strcmp(step->op, "free") == 0);
 
 	if (!lock && !memory && step->role != REPORT_FAILURE)

@@ -59,8 +59,8 @@ static void layout_bars(struct picture *p)
 	p->slot = xcalloc(b->bar_count + 1, sizeof(*p->slot));
 	for (size_t i = 0; i < b->bar_count; i++) {
 		for (size_t k = 0; k < i; k++)
-			if (b->bars[k].thread == b->bars[i].thread && b->bars[k].to >= b->bars[i].from &&
-			    p->slot[k] >= p->slot[i])
+			if (b->bars[k].thread == b->bars[i].thread &&
+			    b->bars[k].to >= b->bars[i].from && p->slot[k] >= p->slot[i])
 				p->slot[i] = p->slot[k] + 1;
 		if (p->slot[i] >= SLOTS)
 			p->slot[i] = SLOTS - 1;
@@ -79,7 +79,8 @@ static int characters(const struct buf *text)
 }
 
 /* "bank.c:22"; only ":22" if that is wider than `room` and all steps are in one file. */
-static void short_place(const struct picture *p, const struct report_step *s, int room, struct buf *out)
+static void short_place(const struct picture *p, const struct report_step *s, int room,
+			struct buf *out)
 {
 	describe_place(&s->at, out);
 	if (s->at.line && characters(out) * 7 > room && describe_common_file(p->bug)) {
@@ -98,7 +99,10 @@ static void context_text(const struct picture *p, const struct report_step *s, s
 	describe_step(p->bug, s, out);
 	if (!s->at.file)
 		return;
-	short_place(p, s, text_right(p, s->thread) - text_left(p, s->thread) - characters(out) * 13 / 2 - 12, &place);
+	short_place(p, s,
+		    text_right(p, s->thread) - text_left(p, s->thread) - characters(out) * 13 / 2 -
+			    12,
+		    &place);
 	buf_addf(out, " · %s", buf_string(&place));
 	buf_free(&place);
 }
@@ -122,7 +126,8 @@ static void layout_rows(struct picture *p)
 		if (!is_card(s)) {
 			context_text(p, s, &text);
 			if (text_left(p, s->thread) + characters(&text) * 13 / 2 < p->rows[i].right)
-				p->rows[i].right = text_left(p, s->thread) + characters(&text) * 13 / 2;
+				p->rows[i].right =
+					text_left(p, s->thread) + characters(&text) * 13 / 2;
 			buf_free(&text);
 		}
 	}
@@ -139,7 +144,8 @@ static void cut_text(struct picture *p, const struct buf *text, int room, int pe
 	struct buf copy = { 0 };
 
 	buf_add(&copy, text->data, text->size);
-	escape_html_cut(p->out, buf_string(&copy), room > per_character ? (size_t)(room / per_character) : 1);
+	escape_html_cut(p->out, buf_string(&copy),
+			room > per_character ? (size_t)(room / per_character) : 1);
 	buf_free(&copy);
 }
 
@@ -151,18 +157,24 @@ static void draw_head(struct picture *p)
 		int x = lifeline(p, i);
 		struct buf name = { 0 };
 
-		buf_addf(p->out, "<g class=\"t%zu\"><line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>",
+		buf_addf(p->out,
+			 "<g class=\"t%zu\"><line class=\"life\" x1=\"%d\" y1=\"%d\" x2=\"%d\" "
+			 "y2=\"%d\"/>",
 			 report_colour(b, i), x, HEAD - 4, x, p->height);
 		if (p->wide) {
-			buf_addf(p->out, "<rect class=\"head\" x=\"%d\" y=\"2\" width=\"%d\" height=\"34\" rx=\"6\"/>",
+			buf_addf(p->out,
+				 "<rect class=\"head\" x=\"%d\" y=\"2\" width=\"%d\" height=\"34\" "
+				 "rx=\"6\"/>",
 				 x - 8, p->column - 28);
 			describe_thread(b, i, &name);
 			buf_addf(p->out, "<text class=\"name\" x=\"%d\" y=\"24\">", x + 2);
 			cut_text(p, &name, p->column - 44, 8);
 			buf_add_text(p->out, "</text>");
 		} else {
-			buf_addf(p->out, "<text class=\"name\" x=\"%d\" y=\"%d\" text-anchor=\"start\" "
-				 "transform=\"rotate(-40 %d %d)\">", x + 4, HEAD - 8, x + 4, HEAD - 8);
+			buf_addf(p->out,
+				 "<text class=\"name\" x=\"%d\" y=\"%d\" text-anchor=\"start\" "
+				 "transform=\"rotate(-40 %d %d)\">",
+				 x + 4, HEAD - 8, x + 4, HEAD - 8);
 			buf_add_text(&name, b->threads[i].name);
 			cut_text(p, &name, 32, 8);
 			buf_add_text(p->out, "</text>");
@@ -194,10 +206,13 @@ static void draw_bars(struct picture *p)
 
 	for (size_t i = 0; i < b->bar_count; i++) {
 		const struct report_bar *bar = &b->bars[i];
-		int top = p->rows[bar->from].y + 2, end = p->rows[bar->to].y + p->rows[bar->to].height - 2;
+		int top = p->rows[bar->from].y + 2,
+		    end = p->rows[bar->to].y + p->rows[bar->to].height - 2;
 
-		buf_addf(p->out, "<rect class=\"bar l%u%s\" x=\"%d\" y=\"%d\" width=\"5\" height=\"%d\" rx=\"2\">"
-			 "<title>thread ", lock_colour(b, bar->lock), bar->open ? " open" : "",
+		buf_addf(p->out,
+			 "<rect class=\"bar l%u%s\" x=\"%d\" y=\"%d\" width=\"5\" height=\"%d\" "
+			 "rx=\"2\"><title>thread ",
+			 lock_colour(b, bar->lock), bar->open ? " open" : "",
 			 lifeline(p, bar->thread) + 7 + 7 * (int)p->slot[i], top, end - top);
 		escape_html(p->out, b->threads[bar->thread].name);
 		buf_add_text(p->out, " holds ");
@@ -213,8 +228,8 @@ static void draw_gap(struct picture *p, size_t row)
 	if (!skipped)
 		return;
 	buf_addf(p->out, "<text class=\"gap\" x=\"%d\" y=\"%d\">⋮ %llu %sevent%s</text>\n",
-		 text_left(p, p->bug->steps[row].thread), p->rows[row].y - 6, (unsigned long long)skipped,
-		 row ? "more " : "earlier ", skipped == 1 ? "" : "s");
+		 text_left(p, p->bug->steps[row].thread), p->rows[row].y - 6,
+		 (unsigned long long)skipped, row ? "more " : "earlier ", skipped == 1 ? "" : "s");
 }
 
 static const char *role_class(const struct report_step *s)
@@ -247,16 +262,21 @@ static void label(struct picture *p, size_t row)
 static void draw_card(struct picture *p, size_t row)
 {
 	const struct report_step *s = &p->bug->steps[row];
-	int x = text_left(p, s->thread), right = text_right(p, s->thread), y = p->rows[row].y, at = x + 10;
+	int x = text_left(p, s->thread), right = text_right(p, s->thread), y = p->rows[row].y,
+	    at = x + 10;
 	struct buf what = { 0 }, place = { 0 };
 
-	buf_addf(p->out, "<a href=\"#step-%zu\" class=\"%s t%zu\" aria-label=\"", row + 1, role_class(s),
-		 report_colour(p->bug, s->thread));
+	buf_addf(p->out, "<a href=\"#step-%zu\" class=\"%s t%zu\" aria-label=\"", row + 1,
+		 role_class(s), report_colour(p->bug, s->thread));
 	label(p, row);
-	buf_addf(p->out, "\"><rect class=\"card\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"46\" rx=\"6\"/>", x, y, right - x);
+	buf_addf(p->out,
+		 "\"><rect class=\"card\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"46\" rx=\"6\"/>",
+		 x, y, right - x);
 	if (s->number || s->role == REPORT_FAILURE) {
-		buf_addf(p->out, "<circle class=\"badge\" cx=\"%d\" cy=\"%d\" r=\"9\"/><text class=\"num\" x=\"%d\" "
-			 "y=\"%d\" text-anchor=\"middle\">", x + 16, y + 15, x + 16, y + 19);
+		buf_addf(p->out,
+			 "<circle class=\"badge\" cx=\"%d\" cy=\"%d\" r=\"9\"/><text class=\"num\" "
+			 "x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
+			 x + 16, y + 15, x + 16, y + 19);
 		if (s->number)
 			buf_addf(p->out, "%u</text>", s->number);
 		else
@@ -269,7 +289,8 @@ static void draw_card(struct picture *p, size_t row)
 	short_place(p, s, right - at - 16 - characters(&what) * 8, &place);
 	buf_addf(p->out, "<text class=\"what\" x=\"%d\" y=\"%d\">", at, y + 20);
 	cut_text(p, &what, right - at - 16 - characters(&place) * 7, 8);
-	buf_addf(p->out, "</text><text class=\"place\" x=\"%d\" y=\"%d\" text-anchor=\"end\">", right - 8, y + 19);
+	buf_addf(p->out, "</text><text class=\"place\" x=\"%d\" y=\"%d\" text-anchor=\"end\">",
+		 right - 8, y + 19);
 	escape_html(p->out, buf_string(&place));
 	buf_addf(p->out, "</text><text class=\"code\" x=\"%d\" y=\"%d\">", x + 10, y + 38);
 	escape_html_cut(p->out, s->at.source ? s->at.source : s->at.function ? s->at.function : "",
@@ -286,8 +307,8 @@ static void draw_line(struct picture *p, size_t row)
 	struct buf text = { 0 };
 
 	context_text(p, s, &text);
-	buf_addf(p->out, "<text class=\"line%s\" x=\"%d\" y=\"%d\">", s->pending ? " pending" : "", x,
-		 p->rows[row].y + 15);
+	buf_addf(p->out, "<text class=\"line%s\" x=\"%d\" y=\"%d\">", s->pending ? " pending" : "",
+		 x, p->rows[row].y + 15);
 	cut_text(p, &text, 2 * (text_right(p, s->thread) - x), 13);
 	if (s->at.source) {
 		buf_add_text(p->out, "<title>");
@@ -305,7 +326,8 @@ static void draw_rows(struct picture *p)
 
 		draw_gap(p, i);
 		buf_addf(p->out, "<circle class=\"dot t%zu %s\" cx=\"%d\" cy=\"%d\" r=\"%d\"/>\n",
-			 report_colour(p->bug, s->thread), role_class(s), lifeline(p, s->thread), middle(p, i), is_card(s) ? 5 : 3);
+			 report_colour(p->bug, s->thread), role_class(s), lifeline(p, s->thread),
+			 middle(p, i), is_card(s) ? 5 : 3);
 		if (is_card(s))
 			draw_card(p, i);
 		else
@@ -318,13 +340,17 @@ static void draw_arrow(struct picture *p, const struct report_arrow *a)
 	static const char *const name[] = { "conflict", "handover", "wait" };
 	size_t from = p->bug->steps[a->from].thread, to = p->bug->steps[a->to].thread;
 	bool rightwards = to > from;
-	int x1 = rightwards && p->wide ? p->rows[a->from].right + 2 : lifeline(p, from) + (rightwards ? 6 : -6);
-	int x2 = !rightwards && p->wide ? p->rows[a->to].right + 4 : lifeline(p, to) + (rightwards ? -7 : 7);
+	int x1 = rightwards && p->wide ? p->rows[a->from].right + 2
+				       : lifeline(p, from) + (rightwards ? 6 : -6);
+	int x2 = !rightwards && p->wide ? p->rows[a->to].right + 4
+					: lifeline(p, to) + (rightwards ? -7 : 7);
 	int y1 = middle(p, a->from), y2 = middle(p, a->to), bend = rightwards ? 26 : -26;
 
 	if (!p->wide)
 		bend /= 2;
-	buf_addf(p->out, "<path class=\"arrow %s\" marker-end=\"url(#%s-%s)\" d=\"M%d %d C%d %d %d %d %d %d\"/>\n",
+	buf_addf(p->out,
+		 "<path class=\"arrow %s\" marker-end=\"url(#%s-%s)\" d=\"M%d %d C%d %d %d %d %d "
+		 "%d\"/>\n",
 		 name[a->kind], p->id, name[a->kind], x1, y1, x1 + bend, y1, x2 - bend, y2, x2, y2);
 }
 
@@ -334,9 +360,12 @@ static void draw_markers(struct picture *p)
 
 	buf_add_text(p->out, "<defs>");
 	for (size_t i = 0; i < ARRAY_SIZE(name); i++)
-		buf_addf(p->out, "<marker id=\"%s-%s\" class=\"tip %s\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" "
-			 "markerWidth=\"8\" markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
-			 "<path d=\"M0 0 L8 4 L0 8 z\"/></marker>", p->id, name[i], name[i]);
+		buf_addf(p->out,
+			 "<marker id=\"%s-%s\" class=\"tip %s\" viewBox=\"0 0 8 8\" refX=\"6\" "
+			 "refY=\"4\" markerWidth=\"8\" markerHeight=\"8\" "
+			 "markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+			 "<path d=\"M0 0 L8 4 L0 8 z\"/></marker>",
+			 p->id, name[i], name[i]);
 	buf_add_text(p->out, "</defs>\n");
 }
 
@@ -359,9 +388,12 @@ void svg_bug(const struct report_bug *b, enum svg_form form, const char *id, str
 		p.text = p.column * threads + 12;
 	}
 	layout_rows(&p);
-	buf_addf(out, "<svg class=\"picture %s\" role=\"group\" aria-label=\"The interleaving, a %s per thread, time "
-		 "downwards\" viewBox=\"0 0 %d %d\" width=\"%d\" style=\"min-width:%dpx\">\n", p.wide ? "wide" : "narrow",
-		 p.wide ? "column" : "line", p.width, p.height, p.width, p.wide ? p.width * 3 / 4 : 0);
+	buf_addf(out,
+		 "<svg class=\"picture %s\" role=\"group\" aria-label=\"The interleaving, a %s per "
+		 "thread, time downwards\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+		 "style=\"min-width:%dpx\">\n",
+		 p.wide ? "wide" : "narrow", p.wide ? "column" : "line", p.width, p.height, p.width,
+		 p.wide ? p.width * 3 / 4 : 0);
 	draw_markers(&p);
 	draw_head(&p);
 	draw_bars(&p);
@@ -406,7 +438,9 @@ void svg_events(const struct report_site *sites, size_t count, const char *label
 	if (count)
 		lane_of(sites, count - 1, &lanes);
 	left = 14 + lanes * 18;
-	buf_addf(out, "<svg class=\"small\" role=\"img\" viewBox=\"0 0 240 %zu\" width=\"240\" aria-label=\"",
+	buf_addf(out,
+		 "<svg class=\"small\" role=\"img\" viewBox=\"0 0 240 %zu\" width=\"240\" "
+		 "aria-label=\"",
 		 count * 24 + 8);
 	escape_html(out, label);
 	buf_add_text(out, "\">");

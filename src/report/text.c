@@ -27,7 +27,9 @@ struct screen {
 };
 
 /* ANSI colours by report_colour(). */
-static const char *const colours[REPORT_COLOURS] = { "37", "36", "33", "35", "32", "34", "96", "93" };
+static const char *const colours[REPORT_COLOURS] = {
+	"37", "36", "33", "35", "32", "34", "96", "93"
+};
 
 static void paint(struct screen *s, const char *code)
 {
@@ -143,7 +145,8 @@ static void emphasis(struct screen *s, const struct report_step *step)
 		return;
 	}
 	paint(s, "1");
-	paint(s, step->role == REPORT_FAILURE ? "31" : colours[report_colour(s->bug, step->thread)]);
+	paint(s,
+	      step->role == REPORT_FAILURE ? "31" : colours[report_colour(s->bug, step->thread)]);
 }
 
 static void row(struct screen *s, size_t i)
@@ -163,7 +166,8 @@ static void row(struct screen *s, size_t i)
 	if (step->number)
 		buf_addf(&text, "%u ", step->number);
 	else
-		buf_add_text(&text, step->role == REPORT_FAILURE ? s->style->ascii ? "x " : "✗ " : "  ");
+		buf_add_text(&text,
+			     step->role == REPORT_FAILURE ? s->style->ascii ? "x " : "✗ " : "  ");
 	describe_step(s->bug, step, &text);
 	if (s->file && step->at.line)
 		buf_addf(&place, ":%u", step->at.line);
@@ -341,8 +345,11 @@ static void cause(struct screen *s)
 	if (s->style->brief)
 		buf_add_char(&text, ')');
 	else
-		buf_add_text(&text, strcmp(b->cause, "predicted") == 0 ? ", predicted from runs that passed" :
-			     ", the order that sets this run apart from runs that passed");
+		buf_add_text(
+			&text,
+			strcmp(b->cause, "predicted") == 0
+				? ", predicted from runs that passed"
+				: ", the order that sets this run apart from runs that passed");
 	paint(s, "1");
 	wrap(s, buf_string(&text), 2);
 	paint(s, "0");

@@ -5,7 +5,8 @@
 /* Encodes all characters that have a meaning in URIs, also a colon, which could end a scheme. */
 static void add_encoded(struct buf *out, const char *text, size_t size)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/";
 
 	for (size_t i = 0; i < size; i++)
 		if (text[i] && strchr(plain, text[i]))
@@ -51,10 +52,12 @@ bool uri_file(struct buf *out, const char *folder, const char *path)
 	if (*path != '/')
 		add_parts(&whole, folder);
 	add_parts(&whole, path);
-	below = whole.size > base.size + 1 && (!base.size || memcmp(whole.data, base.data, base.size) == 0) &&
+	below = whole.size > base.size + 1 &&
+		(!base.size || memcmp(whole.data, base.data, base.size) == 0) &&
 		whole.data[base.size] == '/';
 	if (below) {
-		add_encoded(out, (const char *)whole.data + base.size + 1, whole.size - base.size - 1);
+		add_encoded(out, (const char *)whole.data + base.size + 1,
+			    whole.size - base.size - 1);
 	} else {
 		buf_add_text(out, "file://");
 		add_encoded(out, (const char *)whole.data, whole.size);

@@ -18,7 +18,8 @@ bool symbol_folders(const char *program, bool (*each)(void *ctx, const char *fol
 	bool found = false;
 	Dwarf_Die die;
 
-	while (dwarf && !found && dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+	while (dwarf && !found &&
+	       dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
 		Dwarf_Attribute attribute;
 		const char *folder = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
 

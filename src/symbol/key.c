@@ -9,7 +9,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-void symbol_key(const struct symbol_frame *frame, const char *module, uint64_t offset, struct buf *out)
+void symbol_key(const struct symbol_frame *frame, const char *module, uint64_t offset,
+		struct buf *out)
 {
 	if (frame->file && frame->line && frame->begin && frame->begin <= frame->line)
 		buf_addf(out, "%s %s +%u:%u", base_name(frame->file), frame->function,
@@ -18,5 +19,6 @@ void symbol_key(const struct symbol_frame *frame, const char *module, uint64_t o
 		buf_addf(out, "%s %s %u:%u", base_name(frame->file), frame->function, frame->line,
 			 frame->column);
 	else
-		buf_addf(out, "%s 0x%llx", module ? base_name(module) : "?", (unsigned long long)offset);
+		buf_addf(out, "%s 0x%llx", module ? base_name(module) : "?",
+			 (unsigned long long)offset);
 }

@@ -15,6 +15,7 @@
  * column. Without debug information appends the module and `offset`, the address in it: "libz.so
  * 0x1234". `module` is NULL if unknown.
  */
-void symbol_key(const struct symbol_frame *frame, const char *module, uint64_t offset, struct buf *out);
+void symbol_key(const struct symbol_frame *frame, const char *module, uint64_t offset,
+		struct buf *out);
 
 #endif

@@ -42,11 +42,13 @@ static void add(struct places *p, const char *path, const struct elf_facts *fact
 			return;
 	p->modules = xgrow(p->modules, p->count, &p->capacity, sizeof(*p->modules));
 	m = &p->modules[p->count++];
-	*m = (struct places_module){ .path = xstrdup(path), .base = base, .start = start, .end = end };
+	*m = (struct places_module){
+		.path = xstrdup(path), .base = base, .start = start, .end = end
+	};
 	snprintf(m->build_id, sizeof(m->build_id), "%s", facts->build_id);
 	/* A failure only means that the module has no symbols. */
-	symbols_add(p->symbols, path, facts->id_size ? facts->id : NULL, facts->id_size, base, start,
-		    end, &err);
+	symbols_add(p->symbols, path, facts->id_size ? facts->id : NULL, facts->id_size, base,
+		    start, end, &err);
 }
 
 void places_add_module(struct places *p, const char *path, uint64_t base)

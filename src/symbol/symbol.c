@@ -186,7 +186,8 @@ const char *symbols_module(struct symbols *s, uint64_t pc, uint64_t *offset)
 
 bool symbol_is_systems(const char *file)
 {
-	static const char *const folders[] = { "/usr/include/", "/usr/lib/", "/usr/local/include/" };
+	static const char *const folders[] = { "/usr/include/", "/usr/lib/",
+					       "/usr/local/include/" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		if (strncmp(file, folders[i], strlen(folders[i])) == 0)

@@ -173,8 +173,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-static int collect_children(struct collected_traces *t, const char *work, const char *out, bool may_run,
-			    bool keep_live, struct err *err)
+static int collect_children(struct collected_traces *t, const char *work, const char *out,
+			    bool may_run, bool keep_live, struct err *err)
 {
 	char *folder = xstrndup(work, (size_t)(strrchr(work, '/') - work) + 1);
 	struct dirent **entries;
@@ -212,7 +212,9 @@ int collect_traces(struct collected_traces *t, const char *work, int live_fd, co
 		unlink(live);
 		free(live);
 		unlink(work);
-		return err_set(err, "nothing was recorded: %s could not be written; is the disk full, or ulimit -f low?",
+		return err_set(err,
+			       "nothing was recorded: %s could not be written; is the disk full, "
+			       "or ulimit -f low?",
 			       out);
 	}
 	if (collect_one(t, work, live_fd, out, may_run, keep_live, err) < 0)

@@ -39,14 +39,20 @@ static uint64_t random_next(struct maker *m)
 static void put(struct maker *m, uint32_t thread, unsigned kind, uint64_t addr, unsigned detail,
 		uint64_t arg, unsigned site)
 {
-	struct event ev = { .time = ++m->time, .thread = thread, .kind = (uint16_t)kind, .addr = addr,
-			    .detail = (uint8_t)detail, .arg = arg, .pc = PC + 16 * site };
+	struct event ev = { .time = ++m->time,
+			    .thread = thread,
+			    .kind = (uint16_t)kind,
+			    .addr = addr,
+			    .detail = (uint8_t)detail,
+			    .arg = arg,
+			    .pc = PC + 16 * site };
 
 	writer_event(m->w, &ev);
 	m->made++;
 }
 
-static void put_access(struct maker *m, uint32_t thread, unsigned kind, uint64_t addr, unsigned site)
+static void put_access(struct maker *m, uint32_t thread, unsigned kind, uint64_t addr,
+		       unsigned site)
 {
 	put(m, thread, kind, addr, 3, 0, site);
 }
@@ -99,8 +105,8 @@ static void burst_mixed(struct maker *m, uint32_t thread)
 	enter(m, thread, pick % 7);
 	for (unsigned i = 0; i < 40 + pick % 32; i++) {
 		m->cursor[thread] = (m->cursor[thread] + 8) % 65536;
-		put_access(m, thread, i % 3 == 2 ? TRACE_WRITE : TRACE_READ, base + m->cursor[thread],
-			   10 + i % 8);
+		put_access(m, thread, i % 3 == 2 ? TRACE_WRITE : TRACE_READ,
+			   base + m->cursor[thread], 10 + i % 8);
 	}
 	if (locked)
 		put(m, thread, TRACE_MUTEX_LOCK, LOCK + lock * 64, 0, 0, 30);

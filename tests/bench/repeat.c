@@ -104,7 +104,8 @@ static bool end(struct run *r, bool late)
 }
 
 /* Starts runs while there is room; returns how long to wait for room or for a run that is late. */
-static long fill(struct run *all, int at_once, long limit, int runs, int *started, const char *options, char **argv)
+static long fill(struct run *all, int at_once, long limit, int runs, int *started,
+		 const char *options, char **argv)
 {
 	long now = now_ms(), wait = limit;
 	int recent = 0;
@@ -136,7 +137,8 @@ int main(int argc, char **argv)
 	static struct run all[MOST];
 
 	if (runs < 0 || at_once < 1 || at_once > MOST || limit < 1) {
-		fprintf(stderr, "usage: repeat RUNS AT_ONCE LIMIT_MS WANT OPTIONS PROGRAM [ARGUMENT…]\n");
+		fprintf(stderr,
+			"usage: repeat RUNS AT_ONCE LIMIT_MS WANT OPTIONS PROGRAM [ARGUMENT…]\n");
 		return 2;
 	}
 	if (strcmp(argv[4], "-") != 0) {
@@ -152,11 +154,13 @@ int main(int argc, char **argv)
 		struct pollfd fds[MOST];
 
 		for (int i = 0; i < MOST; i++)
-			fds[i] = (struct pollfd){ .fd = all[i].pid ? all[i].pidfd : -1, .events = POLLIN };
+			fds[i] = (struct pollfd){ .fd = all[i].pid ? all[i].pidfd : -1,
+						  .events = POLLIN };
 		poll(fds, MOST, (int)wait);
 		now = now_ms();
 		for (int i = 0; i < MOST; i++) {
-			bool done = fds[i].fd >= 0 && fds[i].revents, late = fds[i].fd >= 0 && now - all[i].began > limit;
+			bool done = fds[i].fd >= 0 && fds[i].revents,
+			     late = fds[i].fd >= 0 && now - all[i].began > limit;
 
 			if (!done && !late)
 				continue;

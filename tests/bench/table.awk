@@ -19,11 +19,13 @@ function ratio(what, kernel, cc, variant, base,    b) {
 function table(what, title,    c, k, r, v, sum, n, line) {
 	printf "\n%s, median of %d\n", title, rounds
 	for (c = 1; c <= cc_count; c++) {
-		printf "\n%-6s %-10s %9s %7s %7s %7s %11s %8s %9s\n", cc[c], "", "native", "snarl", "sites",
+		printf "\n%-6s %-10s %9s %7s %7s %7s %11s %8s %9s\n", cc[c], "", "native", "snarl",
+			"sites",
 			"TSan", "snarl/TSan", "after", "trace"
 		delete sum
 		for (k = 1; k <= kernel_count; k++) {
-			printf "%-6s %-10s %8.3fs", "", kernel[k], median(what " " kernel[k] " " cc[c] " native")
+			printf "%-6s %-10s %8.3fs", "", kernel[k],
+				median(what " " kernel[k] " " cc[c] " native")
 			for (v = 1; v <= 3; v++) {
 				r = ratio(what, kernel[k], cc[c], variant[v], "native")
 				sum[v] += log(r)
@@ -31,7 +33,8 @@ function table(what, title,    c, k, r, v, sum, n, line) {
 			}
 			r = ratio(what, kernel[k], cc[c], "snarl", "tsan")
 			sum[4] += log(r)
-			printf " %11.2f %7.2fs %6.0f MB\n", r, median("after " kernel[k] " " cc[c] " snarl"),
+			printf " %11.2f %7.2fs %6.0f MB\n", r,
+				median("after " kernel[k] " " cc[c] " snarl"),
 				median("bytes " kernel[k] " " cc[c] " snarl") / 1e6
 		}
 		printf "%-6s %-10s %9s", "", "geomean", ""
@@ -68,7 +71,8 @@ END {
 	table("wall", "Wall time over native")
 	printf "\nns per operation; in brackets: what the hooks add\n"
 	for (c = 1; c <= cc_count; c++) {
-		printf "\n%-6s %-14s %8s %18s %18s %18s\n", cc[c], "", "native", "snarl", "snarl --no-inline", "TSan"
+		printf "\n%-6s %-14s %8s %18s %18s %18s\n", cc[c], "", "native", "snarl",
+			"snarl --no-inline", "TSan"
 		for (m = 1; m <= micro_count; m++) {
 			base = ns[cc[c] " native " micro[m]]
 			printf "%-6s %-14s %8.2f", "", micro[m], base

@@ -53,7 +53,8 @@ want() {
 	awk -v rounds=$1 'BEGIN {
 		for (round = 0; round < rounds; round++)
 			for (i = 0; i < 9; i++)
-				print "read", i "\nwrite 32\nwrite", 48 + i "\nread 64\nread", 3 * i "\nread", 63 + i "\nwrite 72"
+				print "read", i "\nwrite 32\nwrite", 48 + i "\nread 64\nread",
+					3 * i "\nread", 63 + i "\nwrite 72"
 	}' >want
 }
 

@@ -49,7 +49,8 @@ awk 'BEGIN {
 			for (i = 0; i < 24; i++)
 				if (i < 16 && i + size > 8)
 					print "read", i ":" size "\nwrite", i ":" size \
-					      "\nread", i ":" size, "volatile\nwrite", i ":" size, "volatile"
+					      "\nread", i ":" size,
+					      "volatile\nwrite", i ":" size, "volatile"
 }' >want
 
 for cc in $(compilers); do

@@ -18,7 +18,8 @@ static struct {
 	double fourth[4];
 } x;
 
-__attribute__((noinline)) static void scale(struct pair *to, const struct pair *from, long count, double by)
+__attribute__((noinline)) static void scale(struct pair *to, const struct pair *from,
+						  long count, double by)
 {
 	for (long i = 0; i < count; i++) {
 		to[i].re = from[i].re / by;
@@ -26,7 +27,8 @@ __attribute__((noinline)) static void scale(struct pair *to, const struct pair *
 	}
 }
 
-__attribute__((noinline)) static void add(float *restrict to, const float *restrict from, long count)
+__attribute__((noinline)) static void add(float *restrict to, const float *restrict from,
+						long count)
 {
 	for (long i = 0; i < count; i++)
 		to[i] += from[i];

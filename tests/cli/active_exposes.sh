@@ -54,11 +54,14 @@ int main(void)
 X
 snarl-cc -g -O1 -pthread pairs.c -o pairs
 for jobs in 1 3; do
-	JOBS=$jobs "$tools/expose" chase 3000 0 1 ./pairs >out.$jobs 2>err </dev/null || { cat err; fail "chase -j $jobs"; }
-	grep '^chased' out.$jobs >chased.$jobs || { cat out.$jobs; fail "no line about chased iRoots"; }
+	JOBS=$jobs "$tools/expose" chase 3000 0 1 ./pairs >out.$jobs 2>err </dev/null ||
+		{ cat err; fail "chase -j $jobs"; }
+	grep '^chased' out.$jobs >chased.$jobs ||
+		{ cat out.$jobs; fail "no line about chased iRoots"; }
 done
 same "-j 1 and 3" chased.1 chased.3
 
 # $2, $4, … count the untested iRoots of each idiom, $3, $5, … those that were exposed.
-awk '{ exit !($2 >= 3 && $3 >= 0.75 * $2 && $3 + $5 + $7 + $9 + $11 + $13 >= ($2 + $4 + $6 + $8 + $10 + $12) / 2) }' chased.1 ||
+awk '{ exit !($2 >= 3 && $3 >= 0.75 * $2 &&
+	$3 + $5 + $7 + $9 + $11 + $13 >= ($2 + $4 + $6 + $8 + $10 + $12) / 2) }' chased.1 ||
 	{ cat out.1; fail "too few predicted iRoots were exposed"; }

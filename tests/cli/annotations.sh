@@ -17,15 +17,19 @@ check() {
 	check_name=$1 check_source=$2 check_want=$3
 	shift 3
 	for cc in $(one_of $(compilers)); do
-		wrap "$cc" "$SNARL_ROOT/tests/cli/annotations/$check_source.c" prog -g -O1 -pthread \
+		wrap "$cc" "$SNARL_ROOT/tests/cli/annotations/$check_source.c" prog -g -O1 \
+			-pthread \
 			-I"$SNARL_ROOT/include" "$@"
 		tried=$(candidates prog "$check_name, $cc")
 		record t.snarl ./prog
 		snarl analyze t.snarl >analyzed
 		case $check_want in
 		none)
-			[ "$tried" = 0 ] || { snarl analyze t.snarl; fail "$check_name, $cc: $tried candidates"; }
-			grep -q '^0 candidates' analyzed || { cat analyzed; fail "$check_name, $cc: analyze"; }
+			[ "$tried" = 0 ] ||
+				{ snarl analyze t.snarl; fail \
+				"$check_name, $cc: $tried candidates"; }
+			grep -q '^0 candidates' analyzed ||
+				{ cat analyzed; fail "$check_name, $cc: analyze"; }
 			;;
 		some)
 			[ "$tried" -gt 0 ] || fail "$check_name, $cc: no candidates"
@@ -51,12 +55,14 @@ check 'AnnotateBenignRaceSized' racy none \
 	'-DANNOTATE_OBJECT(p)=AnnotateBenignRaceSized(__FILE__,__LINE__,p,sizeof(*(p)),"meant")'
 check 'AnnotateBenignRace' racy none \
 	'-DANNOTATE_OBJECT(p)=AnnotateBenignRace(__FILE__,__LINE__,p,"meant")'
-check 'SNARL_IGNORE' racy none -DANNOTATE_BEGIN='SNARL_IGNORE_BEGIN()' -DANNOTATE_END='SNARL_IGNORE_END()'
+check 'SNARL_IGNORE' racy none -DANNOTATE_BEGIN='SNARL_IGNORE_BEGIN()' \
+	-DANNOTATE_END='SNARL_IGNORE_END()'
 check '__tsan_ignore_thread' racy none -DANNOTATE_BEGIN='__tsan_ignore_thread_begin()' \
 	-DANNOTATE_END='__tsan_ignore_thread_end()'
 check 'AnnotateIgnoreReads and Writes' racy none \
-	-DANNOTATE_BEGIN='AnnotateIgnoreReadsBegin(__FILE__,__LINE__);AnnotateIgnoreWritesBegin(__FILE__,__LINE__)' \
-	-DANNOTATE_END='AnnotateIgnoreWritesEnd(__FILE__,__LINE__);AnnotateIgnoreReadsEnd(__FILE__,__LINE__)'
+	-DAT='(__FILE__,__LINE__)' \
+	-DANNOTATE_BEGIN='AnnotateIgnoreReadsBegin AT;AnnotateIgnoreWritesBegin AT' \
+	-DANNOTATE_END='AnnotateIgnoreWritesEnd AT;AnnotateIgnoreReadsEnd AT'
 check 'AnnotateIgnoreWrites' racy none \
 	-DANNOTATE_BEGIN='AnnotateIgnoreWritesBegin(__FILE__,__LINE__)' \
 	-DANNOTATE_END='AnnotateIgnoreWritesEnd(__FILE__,__LINE__)'
@@ -68,7 +74,8 @@ check 'no_sanitize_thread' racy none '-DCOUNTER_ATTRIBUTE=__attribute__((no_sani
 
 check 'a lock without annotation' locked some
 check '__tsan_mutex' locked none '-DBEFORE_LOCK(p)=__tsan_mutex_pre_lock(p,0)' \
-	'-DAFTER_LOCK(p)=__tsan_mutex_post_lock(p,0,1)' '-DBEFORE_UNLOCK(p)=__tsan_mutex_pre_unlock(p,0)' \
+	'-DAFTER_LOCK(p)=__tsan_mutex_post_lock(p,0,1)' \
+	'-DBEFORE_UNLOCK(p)=__tsan_mutex_pre_unlock(p,0)' \
 	'-DAFTER_UNLOCK(p)=__tsan_mutex_post_unlock(p,0)'
 check 'AnnotateRWLockAcquired' locked none '-DBEFORE_LOCK(p)=' \
 	'-DAFTER_LOCK(p)=AnnotateRWLockAcquired(__FILE__,__LINE__,p,1)' \

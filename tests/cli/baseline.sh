@@ -75,40 +75,55 @@ hunt() {
 of() { jq -c ".baseline | $2" "$1/results.json"; }
 
 hunt 1 one --keep-going -- ./first
-[ "$(jq -c '[.bugs[] | .variable]' one/results.json)" = '["first"]' ] || { cat one/results.json; fail "one bug is expected"; }
-[ "$(jq -c .baseline one/results.json)" = null ] || fail "a member baseline in results without --baseline"
+[ "$(jq -c '[.bugs[] | .variable]' one/results.json)" = '["first"]' ] ||
+	{ cat one/results.json; fail "one bug is expected"; }
+[ "$(jq -c .baseline one/results.json)" = null ] ||
+	fail "a member baseline in results without --baseline"
 
 # The same bug in the same program is known.
 hunt 0 again --baseline one/results.json -- ./first
-[ "$(of again '[.file, .new, .known, .gone]')" = '["one/results.json",[],[{"id":"B001","was":"B001"}],[]]' ] ||
+[ "$(of again '[.file, .new, .known, .gone]')" = \
+	'["one/results.json",[],[{"id":"B001","was":"B001"}],[]]' ] ||
 	{ cat again/results.json; fail "the same bug is not known"; }
-grep -q '^snarl: run [0-9]* failed as B001 of the baseline; saved as again/bugs/B001$' stderr || { cat stderr; fail "known"; }
-[ "$(tail -n 1 stderr)" = 'snarl: compared with one/results.json: 0 new, 1 known, 0 not found again' ] || { cat stderr; fail "counts"; }
+grep -q '^snarl: run [0-9]* failed as B001 of the baseline; saved as again/bugs/B001$' stderr ||
+	{ cat stderr; fail "known"; }
+[ "$(tail -n 1 stderr)" = \
+	'snarl: compared with one/results.json: 0 new, 1 known, 0 not found again' ] ||
+	{ cat stderr; fail "counts"; }
 
 # The second bug is new; the known first one does not end the hunt before it is found.
 hunt 1 two --baseline one/results.json -- ./both
-[ "$(of two '[(.new | length), (.known | length), (.gone | length)]')" = '[1,1,0]' ] || { cat stderr two/results.json; fail "one is new"; }
+[ "$(of two '[(.new | length), (.known | length), (.gone | length)]')" = '[1,1,0]' ] ||
+	{ cat stderr two/results.json; fail "one is new"; }
 id=$(of two '.new[0]')
-[ "$(jq -c ".bugs[] | select(.id == $id) | .variable" two/results.json)" = '"second"' ] || fail "the bug called new is not that of second"
-grep -q 'likely cause: \|cause: ' stderr || { cat stderr; fail "no cause is printed for the new bug"; }
+[ "$(jq -c ".bugs[] | select(.id == $id) | .variable" two/results.json)" = '"second"' ] ||
+	fail "the bug called new is not that of second"
+grep -q 'likely cause: \|cause: ' stderr ||
+	{ cat stderr; fail "no cause is printed for the new bug"; }
 
 # After the first bug is repaired, it counts as gone.
 hunt 0 three --baseline two/results.json -- ./second
-[ "$(of three '[(.new | length), (.known | length), (.gone | length)]')" = '[0,1,1]' ] || { cat stderr three/results.json; fail "one is gone"; }
-grep -q '^  not found again: B00[12], atomicity [A-Z]* on first in add_first$' stderr || { cat stderr; fail "the bug that is gone is not printed"; }
+[ "$(of three '[(.new | length), (.known | length), (.gone | length)]')" = '[0,1,1]' ] ||
+	{ cat stderr three/results.json; fail "one is gone"; }
+grep -q '^  not found again: B00[12], atomicity [A-Z]* on first in add_first$' stderr ||
+	{ cat stderr; fail "the bug that is gone is not printed"; }
 hunt 0 four --baseline two/results.json -- ./none
-[ "$(of four '[(.new | length), (.known | length), (.gone | length)]')" = '[0,0,2]' ] || { cat four/results.json; fail "both are gone"; }
+[ "$(of four '[(.new | length), (.known | length), (.gone | length)]')" = '[0,0,2]' ] ||
+	{ cat four/results.json; fail "both are gone"; }
 # snarl test has the same option. It knows no cause, so it compares the failure and its place.
 snarl test --quiet --out t1 -- ./first </dev/null || [ $? = 1 ]
-snarl test --quiet --runs 100 --baseline t1/results.json --out t2 -- ./first </dev/null || fail "test: exit $?"
+snarl test --quiet --runs 100 --baseline t1/results.json --out t2 -- ./first </dev/null ||
+	fail "test: exit $?"
 
 hunt 1 five --gen-suppressions --keep-going -- ./first
-printf '# B001: atomicity %s on first in add_first\nrace:^first$\n' "$(jq -r '.bugs[0].pattern' five/results.json)" >wanted
+printf '# B001: atomicity %s on first in add_first\nrace:^first$\n' \
+	"$(jq -r '.bugs[0].pattern' five/results.json)" >wanted
 same "other suppressions" wanted stdout
 cp stdout snarl.supp
 hunt 0 six --suppressions snarl.supp --keep-going -- ./first
 hunt 1 seven --suppressions snarl.supp --keep-going -- ./both
-[ "$(jq -c '[.bugs[] | .variable]' seven/results.json)" = '["second"]' ] || { cat seven/results.json; fail "the lines suppress too much or too little"; }
+[ "$(jq -c '[.bugs[] | .variable]' seven/results.json)" = '["second"]' ] ||
+	{ cat seven/results.json; fail "the lines suppress too much or too little"; }
 status=0
 snarl hunt --json --gen-suppressions -- ./first >out 2>&1 || status=$?
 [ $status = 2 ] || fail "--json --gen-suppressions: exit $status"

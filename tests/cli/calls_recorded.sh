@@ -166,7 +166,9 @@ for cc in $(compilers); do
 		same "$cc $RECORD_OPTIONS" record.out got
 		# Readers drop empty calls, too. So count the records in the file: at most 2 % more
 		# (time stamps).
-		records=$(snarl dump --chunks t.snarl | awk '$2 == "events" && $3 == 1 { n += $5 } END { print n }')
-		[ "$records" -lt $(($(wc -l <got) * 51 / 50)) ] || fail "$cc $RECORD_OPTIONS: $records records"
+		records=$(snarl dump --chunks t.snarl |
+			awk '$2 == "events" && $3 == 1 { n += $5 } END { print n }')
+		[ "$records" -lt $(($(wc -l <got) * 51 / 50)) ] ||
+			fail "$cc $RECORD_OPTIONS: $records records"
 	done
 done

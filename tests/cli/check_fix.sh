@@ -14,7 +14,8 @@ check() {
 	rm -rf out
 	status=0
 	snarl check-fix --json --out out "$@" >check.out 2>check.err </dev/null || status=$?
-	[ $status = "$check_want" ] || { cat check.err; fail "check-fix $*: exit $status, not $check_want"; }
+	[ $status = "$check_want" ] ||
+		{ cat check.err; fail "check-fix $*: exit $status, not $check_want"; }
 	same "--json" out/check-fix.json check.out
 }
 
@@ -46,12 +47,15 @@ done
 
 # Half repaired: the known interleaving cannot come about; a similar one at other lines fails.
 snarl hunt --quiet --out found -- ./bank </dev/null && fail "no bug in bank"
-grep -q '^cause atomicity RWW balance$' found/bugs/B001/schedule.txt || fail "no cause in the schedule"
+grep -q '^cause atomicity RWW balance$' found/bugs/B001/schedule.txt ||
+	fail "no cause in the schedule"
 check 1 found/bugs/B001 -- ./bank_half
 expect 'r["verdict"] == "incomplete" and k["verdict"] == "left" and k["match"] == "moved"'
-expect 'k["variable"] == b["variable"] == "balance" and k["failure"] == b["id"] and b["replays"] == [20, 20]'
+expect 'k["variable"] == b["variable"] == "balance" and k["failure"] == b["id"] and \
+	b["replays"] == [20, 20]'
 expect '[s["function"] for s in b["sites"][:3]] == ["balance_get", "balance_add", "balance_set"]'
-grep -q '^snarl: the fix is incomplete: ' check.err || { cat check.err; fail "no line that says the fix is incomplete"; }
+grep -q '^snarl: the fix is incomplete: ' check.err ||
+	{ cat check.err; fail "no line that says the fix is incomplete"; }
 grep -q '^  replay it: snarl replay out/bugs/B001$' check.err || fail "no replay command"
 replays out/bugs/B001
 check 0 found/bugs/B001 -- ./bank_fixed
@@ -97,10 +101,13 @@ expect '[k["verdict"] for k in r["known"]] == ["fails", "fails"] and len(r["bugs
 expect 'r["verdict"] == "not-fixed"'
 grep -q '^snarl: not fixed: 2 of 2 known interleavings still fail$' check.err || fail "no summary"
 check 1 idle.txt all.txt -- ./handle1
-expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and r["verdict"] == "incomplete"'
-grep -q '^snarl: the fix is incomplete: 1 of 2 known interleavings still fails$' check.err || fail "no summary"
+expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and \
+	r["verdict"] == "incomplete"'
+grep -q '^snarl: the fix is incomplete: 1 of 2 known interleavings still fails$' check.err ||
+	fail "no summary"
 check 0 idle.txt all.txt -- ./handle2
-expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and r["verdict"] == "fixed"'
+expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and \
+	r["verdict"] == "fixed"'
 
 # A failure counts for an interleaving only if the run had that interleaving. Three threads change
 # an account; in account1 one of them takes the lock, and the remaining race makes runs fail
@@ -118,16 +125,19 @@ sed 's/0\.2/0.3/g; s/deposit/payout/g' deposit.txt >payout.txt
 check 1 deposit.txt payout.txt -- ./account0
 expect '[k["verdict"] for k in r["known"]] == ["fails", "fails"] and r["verdict"] == "not-fixed"'
 check 1 deposit.txt payout.txt -- ./account1
-expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and r["verdict"] == "incomplete"'
+expect '[k["verdict"] for k in r["known"]] == ["impossible", "fails"] and \
+	r["verdict"] == "incomplete"'
 expect '[s["function"] for s in b["sites"][:3]] == ["payout", "interest", "payout"]'
 check 0 deposit.txt payout.txt -- ./account2
-expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and r["verdict"] == "fixed"'
+expect '[k["verdict"] for k in r["known"]] == ["impossible", "impossible"] and \
+	r["verdict"] == "fixed"'
 
 # Two functions close the handle; only one of them was known and repaired. The search near the known
 # interleaving finds the other.
 check 1 idle.txt -- ./handle1
 expect 'r["verdict"] == "incomplete" and k["verdict"] == "impossible" and k["failure"] is None'
-expect '[s["function"] for s in b["sites"][:3]] == ["use", "close_all", "use"] and b["cause"] == "predicted"'
+expect '[s["function"] for s in b["sites"][:3]] == ["use", "close_all", "use"] and \
+	b["cause"] == "predicted"'
 replays out/bugs/B001
 
 # Other interleavings saved with a bug are checked, too; duplicates only once.
@@ -136,7 +146,8 @@ cp idle.txt bug/schedule.txt
 cp idle.txt bug/interleavings/1.txt
 cp all.txt bug/interleavings/2.txt
 check 1 bug/ -- ./handle1
-expect '[(k["bug"], k["verdict"]) for k in r["known"]] == [("bug", "impossible"), ("bug/interleavings/2.txt", "fails")]'
+expect '[(k["bug"], k["verdict"]) for k in r["known"]] == [("bug", "impossible"),
+	("bug/interleavings/2.txt", "fails")]'
 
 # The order can come about, and the run passes: harmless.
 sed '/after 0.2/d' idle.txt >harmless.txt
@@ -148,17 +159,20 @@ sed 's/close_idle/close_late/' idle.txt | sed 's/write handle/write other/' >lat
 check 0 late.txt -- ./handle2
 expect 'r["verdict"] == "undecided" and k["verdict"] == "gone" and k["tries"] == 0'
 expect '"its function did not run in 4 recorded runs" in k["why"]'
-grep -q '^snarl: undecided: no run failed, but 1 of 1 known interleaving could not be checked$' check.err || fail "no summary"
+grep -q '^snarl: undecided: no run failed, but 1 of 1 known interleaving could not be checked$' \
+	check.err || fail "no summary"
 
 # A bug without a known cause is checked by its strategy, and the verdict says so.
 build -O1 "$SNARL_ROOT/examples/bank.c" -o bank
 snarl test --quiet --strategy pct --out tested -- ./bank </dev/null && fail "no bug in bank by pct"
 check 0 tested -- ./bank_fixed
-expect 'k["verdict"] == "unseen" and k["match"] is None and k["strategy_runs"] == 300 and r["verdict"] == "undecided"'
+expect 'k["verdict"] == "unseen" and k["match"] is None and k["strategy_runs"] == 300 and \
+	r["verdict"] == "undecided"'
 expect 'k["why"].startswith("its cause is not known") and "runs by pct" in k["why"]'
 check 1 tested -- ./bank
 expect 'k["verdict"] == "fails" and 0 < k["strategy_runs"] <= 300'
-grep -q "is the same build that tested/bugs/B001 was found in; rebuild it to check a fix" check.err || fail "no word about the same build"
+grep -q "is the same build that tested/bugs/B001 was found in; rebuild it to check a fix" \
+	check.err || fail "no word about the same build"
 
 # Runs get the stdin that is saved with the bug.
 cat >input.c <<'EOT'
@@ -201,7 +215,8 @@ until [ -n "$(cat /proc/$pid/task/$pid/children 2>/dev/null)" ]; do :; done
 kill -INT $pid
 status=0
 wait $pid || status=$?
-[ $status = 0 ] && grep -q interrupted err && [ -s out-int/check-fix.json ] || { cat err; fail "Ctrl-C: exit $status"; }
+[ $status = 0 ] && grep -q interrupted err && [ -s out-int/check-fix.json ] ||
+	{ cat err; fail "Ctrl-C: exit $status"; }
 
 # Wrong or missing input gives exit code 3 and one line.
 cannot() {
@@ -210,7 +225,8 @@ cannot() {
 	status=0
 	snarl check-fix "$@" >check.out 2>check.err </dev/null || status=$?
 	[ $status = 3 ] || fail "check-fix $*: exit $status, not 3"
-	grep -q "^snarl check-fix: $message" check.err || { cat check.err; fail "check-fix $*: not '$message'"; }
+	grep -q "^snarl check-fix: $message" check.err ||
+		{ cat check.err; fail "check-fix $*: not '$message'"; }
 	[ "$(wc -l <check.err)" = 1 ] || fail "check-fix $*: more than a line"
 }
 cannot 'cannot open nothing: ' nothing -- ./bank

@@ -7,7 +7,8 @@ need python3
 check() {
 	rm -rf out
 	status=0
-	snarl check-fix --quiet --runs 600 --out out --json "found-$name" -- "./$3" >json 2>err </dev/null || status=$?
+	snarl check-fix --quiet --runs 600 --out out --json "found-$name" -- "./$3" >json 2>err \
+		</dev/null || status=$?
 	[ $status = "$1" ] || { cat err json; fail "$3: exit $status, not $1"; }
 	python3 - "$2" <<-'EOT' || { cat json; fail "$3: the verdict is not $2"; }
 		import json, sys

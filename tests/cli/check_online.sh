@@ -10,35 +10,43 @@ line() { grep -n "/\* $1 \*/" "$source" | cut -d: -f1; }
 for cc in gcc clang; do
 	SNARL_CC=$cc snarl-cc -g -O1 -pthread "$source" -o pairs
 	rm -rf snarl-out
-	snarl learn --quiet --parallel --runs 3 --stable 0 -- ./pairs good </dev/null || fail "$cc: learn"
+	snarl learn --quiet --parallel --runs 3 --stable 0 -- ./pairs good </dev/null ||
+		fail "$cc: learn"
 	snarl learn --dump >dump
 	for each in read write other; do
-		grep -q "^  pairs.c:$(line "x $each") .*, checked" dump || { cat dump; fail "$cc: x $each"; }
+		grep -q "^  pairs.c:$(line "x $each") .*, checked" dump ||
+			{ cat dump; fail "$cc: x $each"; }
 		for variable in y z; do
-			grep "^  pairs.c:$(line "$variable $each") " dump >found || fail "$cc: no place $variable $each"
+			grep "^  pairs.c:$(line "$variable $each") " dump >found ||
+				fail "$cc: no place $variable $each"
 			! grep checked found || fail "$cc: $variable $each"
 		done
 	done
 
 	# violations VARIABLE: those in the file out, as PATTERN FIRST REMOTE THEN FOUND
 	violations() {
-		jq -r --arg v "$1" '.violations[] | select((.variable // "") | startswith($v + " ")) |
+		jq -r --arg v "$1" '.violations[] |
+			select((.variable // "") | startswith($v + " ")) |
 			"\(.pattern) \(.first.line) \(.remote.line) \(.then.line) \(.found)"' out
 	}
 	wanted() { echo "RWW $(line "$1 read") $(line "$1 other") $(line "$1 write") 10"; }
 	for all in '' --all; do
-		snarl check $all --json -q -- ./pairs x >out </dev/null && fail "$cc: check $all x: exit 0"
+		snarl check $all --json -q -- ./pairs x >out </dev/null &&
+			fail "$cc: check $all x: exit 0"
 		[ "$(violations x)" = "$(wanted x)" ] || { cat out; fail "$cc: check $all x"; }
 		snarl check $all --json -q -- ./pairs good >out </dev/null || :
-		[ -z "$(violations x)$(violations y)$(violations z)" ] || { cat out; fail "$cc: check $all good"; }
+		[ -z "$(violations x)$(violations y)$(violations z)" ] ||
+			{ cat out; fail "$cc: check $all good"; }
 		snarl check $all --json -q -- ./pairs y >out </dev/null || :
-		[ "$(violations y)" = "${all:+$(wanted y)}" ] || { cat out; fail "$cc: check $all y"; }
+		[ "$(violations y)" = "${all:+$(wanted y)}" ] ||
+			{ cat out; fail "$cc: check $all y"; }
 	done
 done
 
 # The text output has the value that was found, too.
 snarl check -q -- ./pairs x >out </dev/null && fail "check: exit 0"
-grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out || { cat out; fail "text"; }
+grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out ||
+	{ cat out; fail "text"; }
 
 # With --all, accesses in a row without another thread in between are skipped; with --noise they are
 # not. Both report the same violations, except for which of several writes was the first.
@@ -47,7 +55,8 @@ grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out || 
 	for cc in gcc clang; do
 		SNARL_CC=$cc snarl-cc -g -O1 -pthread "$source" -o streak
 		rm -rf streak-out
-		snarl learn --quiet --parallel --runs 3 --stable 0 --out streak-out -- ./streak good </dev/null || fail "$cc: learn streak"
+		snarl learn --quiet --parallel --runs 3 --stable 0 --out streak-out \
+			-- ./streak good </dev/null || fail "$cc: learn streak"
 		for noise in 0 1; do
 			first=$(line begin)
 			[ $noise = 0 ] || first=$(line write)
@@ -57,8 +66,11 @@ grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out || 
 				echo "c WRW $first $(line 'other read') $(line last) 5"
 			} >wanted
 			for each in good a b c; do
-				snarl check --all --noise $noise --out streak-out --json -q -- ./streak $each >out </dev/null || :
-				jq -r --arg e $each '.violations[] | "\($e) \(.pattern) \(.first.line) \(.remote.line) \(.then.line) \(.found)"' out
+				snarl check --all --noise $noise --out streak-out --json -q \
+					-- ./streak $each >out </dev/null || :
+				jq -r --arg e $each '.violations[] | "\($e) \(.pattern) " +
+					"\(.first.line) \(.remote.line) \(.then.line) " +
+					"\(.found)"' out
 			done >got
 			same "$cc: streaks, noise $noise" wanted got
 		done
@@ -69,7 +81,8 @@ grep -q "^  then    writes  .*pairs.c:$(line 'x write') (one), over 10$" out || 
 for program in ./nonexist /bin/true; do
 	code=0
 	snarl learn --out none -- $program >out 2>err </dev/null || code=$?
-	[ $code = 3 ] && [ ! -e none/learn.db ] || { cat err; ls none; fail "$program: exit $code"; }
+	[ $code = 3 ] && [ ! -e none/learn.db ] ||
+		{ cat err; ls none; fail "$program: exit $code"; }
 done
 
 # The guard log of a passing run has a delay without effect (timed out): learn adds that order as
@@ -79,7 +92,8 @@ place() {
 	python3 - "$1" <<'X'
 import sqlite3, sys
 row = sqlite3.connect("snarl-out/learn.db").execute(
-    "SELECT build, offset FROM place JOIN site ON site.id = site WHERE line = ? LIMIT 1", (int(sys.argv[1]),)).fetchone()
+    "SELECT build, offset FROM place JOIN site ON site.id = site WHERE line = ? LIMIT 1",
+    (int(sys.argv[1]),)).fetchone()
 print("%s+0x%x" % row)
 X
 }
@@ -91,10 +105,13 @@ before=$(place "$(line 'x other')") delayed=$(place "$(line 'x read')")
 	echo "pset 00+0x1 $before 1 0 1 0 100 50 ; of another build"
 	echo "tx $before - 1 0 1 0 100 50 ; a lock"
 } >guard.log
-grep -q "^    follows pairs.c:$(line 'x other') " dump && fail "the order is known before the log is read"
+grep -q "^    follows pairs.c:$(line 'x other') " dump &&
+	fail "the order is known before the log is read"
 snarl learn --guard-log guard.log 2>err || { cat err; fail "guard-log"; }
-grep -q '^snarl: 1 order that delays did not avoid, 1 of them new, 1 at places unknown here; ' err || { cat err; fail "summary"; }
-snarl learn --dump | sed -n "/^  pairs.c:$(line 'x read') /,/^  [^ ]/p" | grep -q "follows pairs.c:$(line 'x other') " || fail "not learnt"
+grep -q '^snarl: 1 order that delays did not avoid, 1 of them new, 1 at places unknown here; ' \
+	err || { cat err; fail "summary"; }
+snarl learn --dump | sed -n "/^  pairs.c:$(line 'x read') /,/^  [^ ]/p" |
+	grep -q "follows pairs.c:$(line 'x other') " || fail "not learnt"
 snarl learn --guard-log guard.log 2>err
 grep -q ', 0 of them new, ' err || { cat err; fail "twice"; }
 code=0

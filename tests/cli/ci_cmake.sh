@@ -4,7 +4,8 @@
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need cmake ctest make
 
-make -s -C "$SNARL_ROOT" install-built PREFIX="$PWD/usr" >log 2>&1 || { cat log; fail "make install"; }
+make -s -C "$SNARL_ROOT" install-built PREFIX="$PWD/usr" >log 2>&1 ||
+	{ cat log; fail "make install"; }
 PATH=$PWD/usr/bin:$(echo "$PATH" | tr : '\n' | grep -v -x "$SNARL_BUILD/bin" | tr '\n' :)
 cp "$SNARL_ROOT/examples/bank.c" "$SNARL_ROOT/examples/bank_fixed.c" .
 cat >CMakeLists.txt <<'X'
@@ -22,18 +23,21 @@ snarl_add_hunt(bank)
 snarl_add_hunt(bank_fixed RUNS 100 LABELS quick)
 snarl_add_hunt(bank NAME by-strategy STRATEGY pct RUNS 300 OPTIONS --depth 2)
 snarl_add_hunt(bank NAME known RUNS 60 BASELINE known.json TIMEOUT 100)
-snarl_add_hunt(bank_fixed NAME arguments RUNS 5 ARGUMENTS "a b" c OPTIONS --check "test $SNARL_STATUS = 0")
+snarl_add_hunt(bank_fixed NAME arguments RUNS 5 ARGUMENTS "a b" c
+	OPTIONS --check "test $SNARL_STATUS = 0")
 X
 snarl-cc -O1 -pthread bank.c -o bank
 snarl hunt --quiet --keep-going --runs 60 --out first -- ./bank </dev/null || [ $? = 1 ]
 cp first/results.json known.json
 
-cmake -S . -B build "-DCMAKE_TOOLCHAIN_FILE=$PWD/usr/share/snarl/snarl-toolchain.cmake" >log 2>&1 || { cat log; fail "cmake"; }
+cmake -S . -B build "-DCMAKE_TOOLCHAIN_FILE=$PWD/usr/share/snarl/snarl-toolchain.cmake" >log 2>&1 ||
+	{ cat log; fail "cmake"; }
 make -C build >log 2>&1 || { cat log; fail "make"; }
 status=0
 (cd build && ctest) >log 2>&1 || status=$?
 [ $status != 0 ] || { cat log; fail "ctest passes with a bug"; }
-sed -n 's/.*Test *#[0-9]*: \([a-z_-]*\) \.*[ *]*\(Passed\|Failed\|[A-Z][a-z]*\).*/\1 \2/p' log | sort -u >got
+sed -n 's/.*Test *#[0-9]*: \([a-z_-]*\) \.*[ *]*\(Passed\|Failed\|[A-Z][a-z]*\).*/\1 \2/p' log |
+	sort -u >got
 cat >wanted <<'X'
 arguments Passed
 by-strategy Failed
@@ -54,10 +58,13 @@ grep -q '"a b","c"' build/snarl-out/arguments/results.json || fail "the argument
 # CC=snarl-cc works like the toolchain file; a build with another compiler has only the plain test.
 CC=snarl-cc cmake -S . -B environment >log 2>&1 || { cat log; fail "cmake with CC"; }
 (cd environment && ctest -N) | grep -q 'Total Tests: 6' || fail "CC=snarl-cc: tests"
-CC=cc cmake -S . -B plain "-DCMAKE_PREFIX_PATH=$PWD/usr" >log 2>&1 || { cat log; fail "cmake without snarl-cc"; }
-grep -q 'snarl: this build is not instrumented, hunts are left out' log || { cat log; fail "does not say that it adds nothing"; }
+CC=cc cmake -S . -B plain "-DCMAKE_PREFIX_PATH=$PWD/usr" >log 2>&1 ||
+	{ cat log; fail "cmake without snarl-cc"; }
+grep -q 'snarl: this build is not instrumented, hunts are left out' log ||
+	{ cat log; fail "does not say that it adds nothing"; }
 (cd plain && ctest -N) | grep -q 'Total Tests: 1' || fail "plain: tests"
 
 echo 'snarl_add_hunt(bank RUN 5)' >>CMakeLists.txt
-! cmake -S . -B wrong "-DCMAKE_PREFIX_PATH=$PWD/usr" >log 2>&1 || fail "a misspelt keyword is accepted"
+! cmake -S . -B wrong "-DCMAKE_PREFIX_PATH=$PWD/usr" >log 2>&1 ||
+	fail "a misspelt keyword is accepted"
 grep -q 'snarl_add_hunt(bank): what is RUN' log || { cat log; fail "other message"; }

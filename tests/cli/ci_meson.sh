@@ -4,7 +4,8 @@
 [ -z "$SNARL_ASAN" ] || skip "tested by the plain run"
 need meson ninja
 
-make -s -C "$SNARL_ROOT" install-built PREFIX="$PWD/usr" >log 2>&1 || { cat log; fail "make install"; }
+make -s -C "$SNARL_ROOT" install-built PREFIX="$PWD/usr" >log 2>&1 ||
+	{ cat log; fail "make install"; }
 PATH=$PWD/usr/bin:$(echo "$PATH" | tr : '\n' | grep -v -x "$SNARL_BUILD/bin" | tr '\n' :)
 XDG_DATA_HOME=$PWD/usr/share
 export XDG_DATA_HOME
@@ -16,12 +17,14 @@ for name in bank bank_fixed; do
 	cp "$SNARL_ROOT/examples/$name.c" $name
 	{
 		echo "project('demo', 'c')"
-		echo "selftest = executable('selftest', '$name.c', dependencies : dependency('threads'))"
-		echo "test('once', executable('once', '../bank_fixed.c', dependencies : dependency('threads')))"
+		echo "threads = dependency('threads')"
+		echo "selftest = executable('selftest', '$name.c', dependencies : threads)"
+		echo "test('once', executable('once', '../bank_fixed.c', dependencies : threads))"
 		echo "$snippet"
 	} | sed "s|'../bank_fixed.c'|'once.c'|" >$name/meson.build
 	cp "$SNARL_ROOT/examples/bank_fixed.c" $name/once.c
-	meson setup --native-file snarl $name/build $name >log 2>&1 || { cat log; fail "meson setup"; }
+	meson setup --native-file snarl $name/build $name >log 2>&1 ||
+		{ cat log; fail "meson setup"; }
 	ninja -C $name/build >log 2>&1 || { cat log; fail "ninja"; }
 done
 
@@ -31,7 +34,8 @@ test_in() {
 	shift 2
 	status=0
 	meson test -C "$test_folder/build" "$@" >log 2>&1 || status=$?
-	[ $status = "$test_want" ] || { cat log; fail "meson test $* in $test_folder: exit $status"; }
+	[ $status = "$test_want" ] ||
+		{ cat log; fail "meson test $* in $test_folder: exit $status"; }
 }
 test_in bank 1
 grep -q 'hunt selftest *FAIL' log || { cat log; fail "the bug is not found"; }

@@ -8,15 +8,19 @@ scripts=$SNARL_BUILD/share/completions
 # Reads C source, prints "LONG required|no" for each row of a getopt_long table; skips internal
 # options.
 tables() {
-	sed -n 's/.*{ "\([a-z-]*\)", \(required\|no\)_argument.*/\1 \2/p' | grep -v -E '^(into|given) ' || true
+	sed -n 's/.*{ "\([a-z-]*\)", \(required\|no\)_argument.*/\1 \2/p' |
+		grep -v -E '^(into|given) ' || true
 }
 for command in $(snarl help | awk '/^A first/ { exit } /^  [a-z]/ && $1 != "c++" { print $1 }'); do
 	source=$(find "$SNARL_ROOT/src/cmd" -name "$(echo $command | tr - _).c")
-	[ "$command" != cc ] || { printf 'cc %s no\n' no-inline no-loops production snarl-no-instrument snarl-print; continue; }
+	[ "$command" != cc ] ||
+		{ printf 'cc %s no\n' no-inline no-loops production snarl-no-instrument \
+		snarl-print; continue; }
 	{
 		tables <"$source"
 		for macro in $(sed -n 's/^	\(EXPLORE_[A-Z]*_OPTIONS\),$/\1/p' "$source"); do
-			sed -n "/^#define $macro /,/[^\\\\]\$/p" "$SNARL_ROOT/src/cmd/explore_options.h" | tables
+			sed -n "/^#define $macro /,/[^\\\\]\$/p" \
+				"$SNARL_ROOT/src/cmd/explore_options.h" | tables
 		done
 	} | sed "s/^/$command /"
 done | sort >wanted
@@ -40,8 +44,10 @@ for command in $(cut -d' ' -f1 wanted | uniq); do
 done | sort >got
 same "bash: other options than the commands have" wanted.names got
 
-reply snarl '' | tr '\n' ' ' | grep -q '^cc c++ hunt test .*help --help --version $' || fail "bash: commands"
-[ "$(reply snarl re | tr '\n' ' ')" = "$(snarl help | awk '/^A first/ { exit } /^  re/ { print $1 }' | tr '\n' ' ')" ] || fail "bash: snarl re"
+reply snarl '' | tr '\n' ' ' | grep -q '^cc c++ hunt test .*help --help --version $' ||
+	fail "bash: commands"
+[ "$(reply snarl re | tr '\n' ' ')" = "$(snarl help |
+	awk '/^A first/ { exit } /^  re/ { print $1 }' | tr '\n' ' ')" ] || fail "bash: snarl re"
 [ "$(reply snarl help du)" = dump ] || fail "bash: snarl help du"
 [ "$(reply snarl hunt --backend '' | tr '\n' ' ')" = 'user kernel ' ] || fail "bash: --backend"
 snarl report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z]*\) .*/\1/p' >formats
@@ -67,7 +73,8 @@ words=(snarl $2 --) CURRENT=3
 X
 	for command in $(cut -d' ' -f1 wanted | uniq); do
 		zsh -f spec.zsh "$scripts/_snarl" $command |
-			sed -n "s/^\*--\([a-z-]*\)\[.*[^\\]\]:.*/$command \1 required/p; t; s/^\*--\([a-z-]*\)\[.*/$command \1 no/p"
+			sed -n -e "s/^\*--\([a-z-]*\)\[.*[^\\]\]:.*/$command \1 required/p; t" \
+				-e "s/^\*--\([a-z-]*\)\[.*/$command \1 no/p"
 	done | sort >got
 	same "zsh: other options than the commands have" wanted got
 fi
@@ -76,10 +83,13 @@ if command -v fish >/dev/null; then
 	export HOME XDG_CONFIG_HOME XDG_DATA_HOME
 	fish -n "$scripts/snarl.fish"
 	for command in $(cut -d' ' -f1 wanted | uniq); do
-		fish -c "source $scripts/snarl.fish; complete -C 'snarl $command --'" | sed -n "s/^--\([a-z-]*\).*/$command \1/p"
+		fish -c "source $scripts/snarl.fish; complete -C 'snarl $command --'" |
+			sed -n "s/^--\([a-z-]*\).*/$command \1/p"
 	done | sort >got
 	same "fish: other options than the commands have" wanted.names got
-	[ "$(fish -c "source $scripts/snarl.fish; complete -C 'snarl hunt --backend '" | cut -f1 | sort | tr '\n' ' ')" = 'kernel user ' ] ||
+	[ "$(fish -c "source $scripts/snarl.fish; complete -C 'snarl hunt --backend '" | cut -f1 |
+		sort | tr '\n' ' ')" = 'kernel user ' ] ||
 		fail "fish: --backend"
-	fish -c "source $scripts/snarl.fish; complete -C 'snarl hu'" | grep -q '^hunt' || fail "fish: commands"
+	fish -c "source $scripts/snarl.fish; complete -C 'snarl hu'" | grep -q '^hunt' ||
+		fail "fish: commands"
 fi

@@ -12,7 +12,8 @@ again() {
 }
 
 for source in $(control_sources); do
-	[ -n "$(control_field "$source" slow)" ] || printf '%s\n' "to-kernel $source" "to-user $source"
+	[ -n "$(control_field "$source" slow)" ] ||
+		printf '%s\n' "to-kernel $source" "to-user $source"
 done | by_turns >list
 control_build gcc bin $(cut -d ' ' -f 2 list | sort -u)
 while read -r way source; do

@@ -7,7 +7,8 @@
 
 control_build gcc bin $(control_sources)
 for path in $(control_sources); do
-	[ -n "$(control_field "$path" slow)" ] || printf '%s\n' "kernel/random $path" "user/pct $path" "kernel/chess $path"
+	[ -n "$(control_field "$path" slow)" ] ||
+		printf '%s\n' "kernel/random $path" "user/pct $path" "kernel/chess $path"
 done | by_turns >ways
 for path in $(control_sources); do
 	control_head "$path"

@@ -9,7 +9,8 @@
 turns() {
 	rm -rf out
 	code=0
-	snarl test --quiet -j 1 --runs 300 --replays 1 --out out --backend "$@" >/dev/null 2>err </dev/null ||
+	snarl test --quiet -j 1 --runs 300 --replays 1 --out out --backend "$@" >/dev/null 2>err \
+		</dev/null ||
 		code=$?
 	[ $code -eq 1 ] || { cat err; fail "snarl test --backend $*: exit $code"; }
 	sed '/^backend /d' out/bugs/B001/schedule.txt

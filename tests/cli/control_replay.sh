@@ -39,7 +39,8 @@ trap - EXIT
 # A single replay shows the program's own output.
 status=0
 snarl replay "$bug" >out 2>err || status=$?
-[ $status = 1 ] && [ "$(cat out)" = "2 arguments" ] || { cat out err; fail "one replay: exit $status"; }
+[ $status = 1 ] && [ "$(cat out)" = "2 arguments" ] ||
+	{ cat out err; fail "one replay: exit $status"; }
 grep -q "ssertion" err || fail "one replay: the program's stderr is not shown"
 
 # A replay of another program, or of a build that behaves differently, is refused or diverges.
@@ -77,10 +78,12 @@ for backend in "" "--backend user" "--backend kernel"; do
 	status=0
 	# Run gdb twice: it must show the same breakpoints in the same order.
 	for round in 1 2; do
-		timeout 60 snarl replay --gdb $backend "$bug" <commands >gdb.$round 2>&1 || status=$?
+		timeout 60 snarl replay --gdb $backend "$bug" <commands >gdb.$round 2>&1 ||
+			status=$?
 		grep -q 'Assertion .counter == 3. failed' gdb.$round ||
 			{ cat gdb.$round; fail "gdb $backend: another end"; }
-		! grep -qi 'diverged' gdb.$round || { cat gdb.$round; fail "gdb $backend: diverged"; }
+		! grep -qi 'diverged' gdb.$round ||
+			{ cat gdb.$round; fail "gdb $backend: diverged"; }
 		[ "$(grep -c 'Breakpoint 1, ' gdb.$round)" -ge 2 ] ||
 			{ cat gdb.$round; fail "gdb $backend: breakpoints were not hit"; }
 		grep 'Breakpoint 1, ' gdb.$round | sed 's/LWP [0-9]*//' >breaks.$round

@@ -18,8 +18,15 @@ wrong() {
 	echo "$message" >want
 	same "snarl $*" want err
 }
-wrong "snarl test: missing PROGRAM; usage: snarl test [options] [--] PROGRAM [ARGUMENT…] (see snarl test --help)" test
-wrong "snarl test: missing PROGRAM; usage: snarl test [options] [--] PROGRAM [ARGUMENT…] (see snarl test --help)" test --runs 3 --
+# missing WHAT COMMAND OPERANDS WORD…: snarl COMMAND WORD… names WHAT as missing
+missing() {
+	expected="snarl $2: missing $1; usage: snarl $2 [options] $3 (see snarl $2 --help)"
+	command=$2
+	shift 3
+	wrong "$expected" "$command" "$@"
+}
+missing 'PROGRAM' test '[--] PROGRAM [ARGUMENT…]'
+missing 'PROGRAM' test '[--] PROGRAM [ARGUMENT…]' --runs 3 --
 wrong "snarl test: unknown option '--foo' (see snarl test --help)" test --foo -- ./bug
 wrong "snarl test: option '--runs' needs a value (see snarl test --help)" test --runs
 wrong "snarl test: no strategy 'pcd'; did you mean 'pct'? (see snarl test --help)" \
@@ -28,12 +35,13 @@ wrong "snarl test: 'exact' follows a schedule: use snarl replay (see snarl test 
 	test --strategy exact -- ./bug
 wrong "snarl test: --backend is user or kernel, not 'both' (see snarl test --help)" \
 	test --backend both -- ./bug
-wrong "snarl replay: missing BUG; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay
+missing 'BUG' replay 'BUG [-- PROGRAM [ARGUMENT…]]'
 wrong "snarl replay: --backend is user or kernel, not 'x' (see snarl replay --help)" \
 	replay --backend x "$bug"
-wrong "snarl replay: missing PROGRAM after --; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay "$bug" --
+missing 'PROGRAM after --' replay 'BUG [-- PROGRAM [ARGUMENT…]]' "$bug" --
 wrong "snarl replay: one BUG at a time; unexpected 'b' (see snarl replay --help)" replay "$bug" b
-for option in --runs --time --jobs --seed --depth --switch --replays --expect-exit --timeout --max-steps; do
+for option in --runs --time --jobs --seed --depth --switch --replays --expect-exit --timeout \
+	--max-steps; do
 	for value in '' x -1 '1 ' 99999999999999999999999 1e; do
 		status=0
 		snarl test "$option" "$value" -- ./bug >out 2>err </dev/null || status=$?
@@ -42,7 +50,8 @@ for option in --runs --time --jobs --seed --depth --switch --replays --expect-ex
 			{ cat err; fail "test $option '$value': not one line that names it"; }
 	done
 done
-for words in "test --help" "test -h" "replay --help" "help test" "help replay" "test --strategy help"; do
+for words in "test --help" "test -h" "replay --help" "help test" "help replay" \
+	"test --strategy help"; do
 	snarl $words >out 2>err </dev/null || fail "snarl $words: exit $?"
 	[ -s out ] && [ ! -s err ] || fail "snarl $words: not on stdout"
 done
@@ -58,7 +67,8 @@ expect() {
 echo 'int main(void) { return 5; }' >five.c
 snarl-cc five.c -o five
 expect 1 test -o o1 --runs 3 -- ./five
-grep -q '^  only one thread ran, so the schedule is not the cause' err || { cat err; fail "a failure of one thread"; }
+grep -q '^  only one thread ran, so the schedule is not the cause' err ||
+	{ cat err; fail "a failure of one thread"; }
 expect 1 test -o o1 -- ./bug
 ! grep -q 'one thread' err || { cat err; fail "a failure of several threads"; }
 expect 0 test -o o1 --runs 3 --expect-exit 5 -- ./five
@@ -75,7 +85,8 @@ expect 3 test -o o1 --expect-output nowhere -- ./five
 for command in test hunt; do
 	for folder in /proc/nowhere ./bug; do
 		expect 3 $command -o $folder -- ./five
-		[ "$(wc -l <err)" = 1 ] && grep -q -- '--out DIR chooses another$' err || { cat err; fail "$command -o $folder"; }
+		[ "$(wc -l <err)" = 1 ] && grep -q -- '--out DIR chooses another$' err ||
+			{ cat err; fail "$command -o $folder"; }
 	done
 	expect 3 $command -o o5 -- /bin/true
 	[ ! -e o5 ] || fail "$command: a folder without results"
@@ -99,11 +110,14 @@ assert f["id"] == "B001" and f["failure"] == "assert" and f["replays"] == [20, 2
 assert f["schedule"] == "bugs/B001/schedule.txt", f
 assert b["id"] == "B001" and b["failure"] == "assert"
 END2
-printf '#include <stdlib.h>\nint main(int c, char **v) { return c > 9 ? atoi(v[0]) : 0; }\n' >quiet.c
+printf '#include <stdlib.h>\nint main(int c, char **v) { return c > 9 ? atoi(v[0]) : 0; }\n' \
+	>quiet.c
 snarl-cc quiet.c -o quiet
 expect 0 test --json -q --runs 5 -o o3 -- ./quiet "$(printf 'a\377"\\\n\001b')"
 [ ! -s err ] || { cat err; fail "--quiet is not quiet"; }
-python3 -c 'import json; r = json.load(open("out")); assert r["bugs"] == [] and r["runs"] == 5, r' ||
+python3 -c 'import json
+r = json.load(open("out"))
+assert r["bugs"] == [] and r["runs"] == 5, r' ||
 	fail "JSON of odd arguments"
 
 # A broken schedule gives FILE:LINE: reason and exit code 3, whichever line is broken.
@@ -114,7 +128,8 @@ line=1
 while [ $line -le "$lines" ]; do
 	sed "${line}s/.*/spoilt line/" good.txt >bad.txt
 	expect 3 replay bad.txt
-	grep -q "^snarl replay: bad.txt:$line: " err || { cat err; fail "the message does not name line $line, which is broken"; }
+	grep -q "^snarl replay: bad.txt:$line: " err ||
+		{ cat err; fail "the message does not name line $line, which is broken"; }
 	line=$((line + 1))
 done
 : >empty.txt

@@ -37,8 +37,10 @@ for cc in $(compilers clang clang-19); do
 		for option in --no-inline --no-loops; do
 			SNARL_CC=$cc snarl-cc $option -O0 -DCOPY="$copy" -pthread split.c -o split
 			status=0
-			snarl hunt --out out --runs 200 -- ./split >hunt.out 2>hunt.err </dev/null || status=$?
-			[ $status = 1 ] || { cat hunt.err; fail "$cc, $copy, $option: exit $status"; }
+			snarl hunt --out out --runs 200 -- ./split >hunt.out 2>hunt.err \
+				</dev/null || status=$?
+			[ $status = 1 ] ||
+				{ cat hunt.err; fail "$cc, $copy, $option: exit $status"; }
 			rm -rf out
 		done
 	done

@@ -42,7 +42,8 @@ calls_in() {
 echo 'int library_main(void); int main(void) { return library_main(); }' >main.c
 for cc in $(compilers gcc clang clang-19); do
 	variants='no-pie:-O0 pie:-O2 c++:-O1'
-	[ $cc != clang ] || variants='no-pie:-O0 no-pie:-O1 pie:-O2 no-pie:-O3 c++:-O0 c++:-O2 library:-O2'
+	[ $cc != clang ] ||
+		variants='no-pie:-O0 no-pie:-O1 pie:-O2 no-pie:-O3 c++:-O0 c++:-O2 library:-O2'
 	for variant in $variants; do
 		echo "$cc $variant"
 	done

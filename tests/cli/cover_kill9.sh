@@ -26,10 +26,12 @@ while [ $k -lt "$kills" ]; do
 	[ "$n" -gt 0 ] || fail "kill $k: it never wrote"
 	[ "$(sqlite3 snarl-out/memo.db 'PRAGMA integrity_check')" = ok ] || fail "kill $k: damaged"
 	got=$(sqlite3 snarl-out/memo.db 'SELECT count(*) FROM iroot WHERE exposed > 0')
-	[ "$got" -ge "$exposed" ] || fail "kill $k: it reported $exposed iRoots, the database has $got"
+	[ "$got" -ge "$exposed" ] ||
+		fail "kill $k: it reported $exposed iRoots, the database has $got"
 	k=$((k + 1))
 done
 # Every iRoot belongs to a run that is in the database.
-[ "$(sqlite3 snarl-out/memo.db 'SELECT count(*) FROM iroot WHERE first_run NOT IN (SELECT id FROM run)')" = 0 ] ||
+[ "$(sqlite3 snarl-out/memo.db 'SELECT count(*) FROM iroot
+	WHERE first_run NOT IN (SELECT id FROM run)')" = 0 ] ||
 	fail "an iRoot of a run that is not there"
 snarl cover >/dev/null || fail "unreadable"

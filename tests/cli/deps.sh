@@ -13,8 +13,9 @@ mkdir fake
 cat >fake/dpkg-query <<'X'
 #!/bin/sh
 printf 'installed %s \n' gcc g++ make clang libclang-rt-14-dev libdw-dev libelf-dev libzstd-dev \
-	libcmocka-dev libsqlite3-dev cmake meson ninja-build autoconf automake libtool pkgconf binutils \
-	clang-19 libclang-rt-19-dev gdb zsh fish chromium sqlite3 | sed 's/pkgconf /pkgconf pkg-config (= 1.8)/'
+	libcmocka-dev libsqlite3-dev cmake meson ninja-build autoconf automake libtool pkgconf \
+	binutils clang-19 libclang-rt-19-dev gdb zsh fish chromium sqlite3 |
+	sed 's/pkgconf /pkgconf pkg-config (= 1.8)/'
 X
 cat >fake/apt-get <<'X'
 #!/bin/sh
@@ -40,7 +41,8 @@ install='apt-get install -y -q --no-install-recommends libjansson-dev'
 USER_ID=0 CACHE=0
 "$deps" >out 2>&1 || fail "exit $? as root"
 [ "$(cat calls)" = "$install" ] || { cat calls; fail "other calls than one install"; }
-grep -q 'installing missing Debian packages: libjansson-dev' out || { cat out; fail "does not say it"; }
+grep -q 'installing missing Debian packages: libjansson-dev' out ||
+	{ cat out; fail "does not say it"; }
 
 rm calls
 CACHE=100 "$deps" >out 2>&1 || fail "exit $? as root with old lists"

@@ -4,7 +4,8 @@
 
 for version in 1 2 3 4; do
 	old=$SNARL_ROOT/tests/fuzz/corpus/version$version
-	[ "$(od -An -tu4 -j8 -N4 "$old.snarl" | tr -d ' ')" = $version ] || fail "it is not of format $version"
+	[ "$(od -An -tu4 -j8 -N4 "$old.snarl" | tr -d ' ')" = $version ] ||
+		fail "it is not of format $version"
 	snarl dump --raw --no-symbols "$old.snarl" >got.txt
 	same "events of format $version" "$old.txt" got.txt
 	# The old text form is read as a trace, too.

@@ -12,7 +12,8 @@ quickest() {
 		$2 == "example" { for (i = 3; i < NF; i++) head[i] = $i }
 		$2 == name {
 			for (i = 3; i < NF; i++)
-				if (head[i] != "roundrobin" && $i ~ /^[0-9]+$/ && (!best || $i + 0 < $best + 0))
+				if (head[i] != "roundrobin" && $i ~ /^[0-9]+$/ &&
+					(!best || $i + 0 < $best + 0))
 					best = i
 			print head[best]
 		}' "$table"
@@ -32,8 +33,10 @@ for name in $(cat tried); do
 	*)
 		strategy=$(quickest "$name")
 		[ -n "$strategy" ] || fail "$name is not in $table: make bench-strategies WRITE=1"
-		snarl test --quiet --strategy "$strategy" --out "$name.out" -- "./$name" 2>err || status=$?
-		[ $status = 1 ] || { cat err; fail "$name: $strategy: exit $status, no bug was proved"; }
+		snarl test --quiet --strategy "$strategy" --out "$name.out" -- "./$name" 2>err ||
+			status=$?
+		[ $status = 1 ] ||
+			{ cat err; fail "$name: $strategy: exit $status, no bug was proved"; }
 		status=0
 		snarl replay --quiet --times 3 "$name.out/bugs/B001" >/dev/null 2>err || status=$?
 		[ $status = 1 ] || { cat err; fail "$name: exit $status of the replay"; }

@@ -111,8 +111,12 @@ X
 
 # Prints the names of thread 0.1's events: it runs second, when all memory is shared already.
 names() {
-	snarl dump "$1" 2>/dev/null | awk -F '\t; ' '$1 ~ /^0\.1 / && $1 !~ / (enter|exit|start|end|read) / { split($1, w, " "); split($2, o, "  ")
-		print w[2], o[1] }' | sed 's/0x5[0-9a-f]*$/ADDRESS/; /^start/d; /^end/d'
+	snarl dump "$1" 2>/dev/null |
+		awk -F '\t; ' '$1 ~ /^0\.1 / && $1 !~ / (enter|exit|start|end|read) / {
+			split($1, w, " ")
+			split($2, o, "  ")
+			print w[2], o[1]
+		}' | sed 's/0x5[0-9a-f]*$/ADDRESS/; /^start/d; /^end/d'
 }
 
 for cc in $(compilers); do
@@ -125,7 +129,8 @@ for cc in $(compilers); do
 		grep -v 'queue+156' wanted >short
 		grep -v 'queue+156' got >got.short || :
 		same "$cc, DWARF $dwarf" short got.short
-		grep -q '^write queue+156$' got || fail "$cc, DWARF $dwarf: the bit field has a name"
+		grep -q '^write queue+156$' got ||
+			fail "$cc, DWARF $dwarf: the bit field has a name"
 		rm -r out
 	done
 done

@@ -178,6 +178,8 @@ for cc in $(compilers); do
 	$fixed snarl record --exit-code --out t.snarl -- ./prog >out 2>err </dev/null ||
 		{ cat out err; fail "$cc: cannot record, or the memory is another one"; }
 	snarl dump t.snarl >events
-	[ "$(writes late)" = 40000 ] || fail "$cc: the block did not stay shared: $(writes late) of 40000"
-	[ "$(writes own)" -lt 10000 ] || fail "$cc: the block stayed shared in its next life: $(writes own)"
+	[ "$(writes late)" = 40000 ] ||
+		fail "$cc: the block did not stay shared: $(writes late) of 40000"
+	[ "$(writes own)" -lt 10000 ] ||
+		fail "$cc: the block stayed shared in its next life: $(writes own)"
 done

@@ -41,7 +41,8 @@ EOF
 
 # kept EVERY: prints how many per cent of the private accesses were kept
 kept() {
-	$fixed snarl record --window 64M --out t.snarl -- ./prog $1 >out 2>err </dev/null || { cat err; fail "$cc: cannot record"; }
+	$fixed snarl record --window 64M --out t.snarl -- ./prog $1 >out 2>err </dev/null ||
+		{ cat err; fail "$cc: cannot record"; }
 	snarl dump --no-symbols t.snarl | awk -v private=$((8000 / $1)) '$2 == "read" { n++ }
 		END { print int((n / 64 - 1 - (8000 - private)) * 100 / private) }'
 }

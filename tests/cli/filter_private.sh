@@ -102,7 +102,8 @@ END
 
 # losses WORDS LAST [copy]: sets the numbers of cut locations and records of a run
 losses() {
-	$fixed snarl record --json --window 64K --out t.snarl -- ./prog $1 $2 ${3:-} >json 2>err </dev/null ||
+	$fixed snarl record --json --window 64K --out t.snarl -- ./prog $1 $2 ${3:-} >json 2>err \
+		</dev/null ||
 		{ cat err; fail "$cc: cannot record"; }
 	locations=$(jq .losses.cut_locations json) records=$(jq .losses.cut_records json)
 }
@@ -117,10 +118,13 @@ for cc in $(compilers); do
 		[ $records -gt 0 ] && [ $records -lt $((words * 120)) ] ||
 			fail "$cc, $words words: $records records were dropped"
 		losses $words 1
-		[ $locations = $words ] || fail "$cc, $words words: $locations locations of one were cut"
+		[ $locations = $words ] ||
+			fail "$cc, $words words: $locations locations of one were cut"
 		losses $words 2
-		[ $locations = $words ] || fail "$cc, $words words: $locations locations of two were cut"
+		[ $locations = $words ] ||
+			fail "$cc, $words words: $locations locations of two were cut"
 		losses $words 1 copy
-		[ $locations = $words ] || fail "$cc, $words words: $locations locations of one that is copied were cut"
+		[ $locations = $words ] ||
+			fail "$cc, $words words: $locations locations of a copied one were cut"
 	done
 done

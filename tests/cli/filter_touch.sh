@@ -107,10 +107,12 @@ for cc in $(compilers); do
 	for option in -O0 -O2 -mavx '-O1 -fpie -pie' '-O1 --no-inline'; do
 		wrap $cc touch.c prog $option --no-loops -pthread
 		for before in 0 1; do
-			$fixed snarl record --json --window 64K --out t.snarl -- ./prog $before >json 2>err </dev/null ||
+			$fixed snarl record --json --window 64K --out t.snarl -- ./prog $before \
+				>json 2>err </dev/null ||
 				{ cat err; fail "$cc $option: cannot record"; }
 			locations=$(jq .losses.cut_locations json)
-			[ "$locations" = 96 ] || fail "$cc $option $before: $locations locations were cut"
+			[ "$locations" = 96 ] ||
+				fail "$cc $option $before: $locations locations were cut"
 		done
 	done
 done
@@ -149,7 +151,8 @@ end_c
 for cc in $(compilers); do
 	for option in -O1 '-O1 --no-inline'; do
 		wrap $cc across.c prog $option --no-loops -pthread
-		$fixed snarl record --out t.snarl -- ./prog 2>err </dev/null || { cat err; fail "$cc $option: cannot record"; }
+		$fixed snarl record --out t.snarl -- ./prog 2>err </dev/null ||
+			{ cat err; fail "$cc $option: cannot record"; }
 		writes=$(snarl dump --text t.snarl | grep -c ' write [^ ]*:8 ')
 		[ "$writes" = 64 ] || fail "$cc $option: $writes of 64 writes across granules"
 	done

@@ -4,11 +4,14 @@
 
 source=$SNARL_ROOT/tests/programs/process_fork.c
 
-cat >want <<'END'
+begin='0 start - -;0 lock m =0 forked;0 unlock m =0 forked'
+added='0.1 start - add;0.1 lock m =0 add;0.1 unlock m =0 add;0.1 end - -;'
+waited='0 call:wait - finished;0 return:wait - =0 finished'
+cat >want <<END
 0 start - -;0 exit-process - bare;
-0 start - -;0 lock m =0 forked;0 unlock m =0 forked;0 create 0.1 =0 plain;0 join 0.1 =0 plain;0 exit-process - plain;0.1 start - add;0.1 lock m =0 add;0.1 unlock m =0 add;0.1 end - -;
-0 start - -;0 lock m =0 forked;0 unlock m =0 forked;0 exit-process - nested;
-0 start - -;0 lock m =0 forked;0 unlock m =0 forked;0 fork - nested;0 call:wait - finished;0 return:wait - =0 finished;0 exit-process - nested;
+$begin;0 create 0.1 =0 plain;0 join 0.1 =0 plain;0 exit-process - plain;$added
+$begin;0 exit-process - nested;
+$begin;0 fork - nested;$waited;0 exit-process - nested;
 END
 LC_ALL=C sort want -o want
 

@@ -158,4 +158,5 @@ done | sort | uniq -c | tr -s ' ' | tr '\n' ';' >got
 RECORD_OPTIONS= record last.snarl ./prog 1 last
 child=$(ls last.snarl.*)
 "$tools/count" "$child" lock >locks
-[ "$(awk '{ n += $2 } END { print n }' locks)" = 1 ] || fail "the child that outlives its parent: $(cat locks)"
+[ "$(awk '{ n += $2 } END { print n }' locks)" = 1 ] ||
+	fail "the child that outlives its parent: $(cat locks)"

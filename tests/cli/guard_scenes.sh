@@ -14,7 +14,8 @@ guarded() {
 	rules=$1
 	shift
 	status=0
-	snarl guard --rules "$rules.rules" --protect ${PROTECT:-both} --wait 1000 --json --out . -- ./scene "$@" >json 2>out </dev/null ||
+	snarl guard --rules "$rules.rules" --protect ${PROTECT:-both} --wait 1000 --json --out . \
+		-- ./scene "$@" >json 2>out </dev/null ||
 		status=$?
 }
 
@@ -44,22 +45,29 @@ for cc in $(one_of $(compilers)); do
 	SNARL_CC=$cc snarl-cc -O1 -g -pthread "$source" -o scene
 	record trace.snarl ./scene patient order turns cancel lock_early
 
-	printf '%s r T\n%s w T\n%s r T\n%s w T\nadd_one = 1\n' "$(line read)" "$(line write)" "$(line other)" \
+	printf '%s r T\n%s w T\n%s r T\n%s w T\nadd_one = 1\n' "$(line read)" "$(line write)" \
+		"$(line other)" \
 		"$(line other)" | "$tools/rules" tx.rules trace.snarl
 	printf '%s r LP %s w\n%s w S\n' "$(line early)" "$(line init)" "$(line init)" |
 		"$tools/rules" pset.rules trace.snarl
-	printf '%s r OP %s r! %s w\n%s r S\n%s w S\n%s w S\n' "$(line other)" "$(line read)" "$(line write)" \
-		"$(line read)" "$(line write)" "$(line other)" | "$tools/rules" reads.rules trace.snarl
-	printf '%s l OP %s l!\n%s l S\n%s l S\n' "$(line third)" "$(line first)" "$(line first)" "$(line second)" |
+	printf '%s r OP %s r! %s w\n%s r S\n%s w S\n%s w S\n' "$(line other)" "$(line read)" \
+		"$(line write)" \
+		"$(line read)" "$(line write)" "$(line other)" |
+		"$tools/rules" reads.rules trace.snarl
+	printf '%s l OP %s l!\n%s l S\n%s l S\n' "$(line third)" "$(line first)" "$(line first)" \
+		"$(line second)" |
 		"$tools/rules" turns.rules trace.snarl
-	printf '%s l LP\n%s l S\n' "$(line late)" "$(line soon)" | "$tools/rules" late.rules trace.snarl
+	printf '%s l LP\n%s l S\n' "$(line late)" "$(line soon)" |
+		"$tools/rules" late.rules trace.snarl
 	printf '%s c LP\n' "$(line cancel)" | "$tools/rules" cancel.rules trace.snarl
 	for each in check:I:I:read seen:IW:IW:read judged:IW:IWB:read strange:IW:IWB:other; do
 		IFS=: read -r name flags last before <<X
 $each
 X
-		printf '%s r %s\n%s w %s %s r<\n%s r %s\n%s w %s\n' "$(line read)" $flags "$(line write)" $last \
-			"$(line $before)" "$(line other)" $flags "$(line other)" $flags | "$tools/rules" $name.rules trace.snarl
+		printf '%s r %s\n%s w %s %s r<\n%s r %s\n%s w %s\n' "$(line read)" $flags \
+			"$(line write)" $last \
+			"$(line $before)" "$(line other)" $flags "$(line other)" $flags |
+			"$tools/rules" $name.rules trace.snarl
 	done
 
 	# Without guard the other thread's 10 are lost; with it they are added before or after.
@@ -102,8 +110,10 @@ X
 	./scene turns_patient >alone
 	echo 'turns_patient: x 1 seen 0' >want
 	same "$cc: turns alone" want alone
-	delayed reads between "scene.c:$(line other) (add_ten) right after .*scene.c:$(line read) (add_one)"
-	delayed turns turns "scene.c:$(line third) (writer) right after .*scene.c:$(line first) (add_one_locked)"
+	at="scene.c:$(line read) (add_one)"
+	delayed reads between "scene.c:$(line other) (add_ten) right after .*$at"
+	at="scene.c:$(line first) (add_one_locked)"
+	delayed turns turns "scene.c:$(line third) (writer) right after .*$at"
 
 	# A cancellation is delayed until the lock is free, or one second at most.
 	./scene cancel >alone
@@ -124,7 +134,8 @@ X
 	guarded tx patient kill
 	[ $status = 137 ] || fail "$cc: kill: $status"
 	counted timed_out 1
-	grep -q "^tx .*scene.c:$(line other) (add_ten) within the transaction at .*scene.c:$(line read) " guard.log ||
+	within="(add_ten) within the transaction at .*scene.c:$(line read) "
+	grep -q "^tx .*scene.c:$(line other) $within" guard.log ||
 		{ cat guard.log; fail "$cc: log"; }
 
 	# After snarl guard --off nothing is delayed.
@@ -145,7 +156,8 @@ X
 	# breakable, so --all.
 	status=0
 	snarl check --rules check.rules -- ./scene patient >out 2>err || status=$?
-	[ $status = 0 ] && grep -q 'nothing to watch' err || { cat err; fail "$cc: check of nothing: $status"; }
+	[ $status = 0 ] && grep -q 'nothing to watch' err ||
+		{ cat err; fail "$cc: check of nothing: $status"; }
 	status=0
 	snarl check --rules check.rules --all -q -- ./scene patient >out || status=$?
 	[ $status = 1 ] || fail "$cc: check: $status"
@@ -157,14 +169,16 @@ violation RWW of x (scene.c:$(grep -n '^static long x' "$source" | cut -d: -f1))
   then    writes  scene.c:$(line write) (add_one), over 10
 X
 	same "$cc: check" want got
-	# A site may be watched (flag W) only because others need it: its invariant is judged only if it is
-	# breakable (flag B).
-	snarl check --rules seen.rules -q -- ./scene patient >out || { cat out; fail "$cc: seen is judged"; }
+	# A site may be watched (flag W) only because others need it: its invariant is judged only
+	# if it is breakable (flag B).
+	snarl check --rules seen.rules -q -- ./scene patient >out ||
+		{ cat out; fail "$cc: seen is judged"; }
 	snarl check --rules judged.rules -q -- ./scene patient >out && fail "$cc: not judged"
 	sed -n '/^violation/,$p' out | sed 's|[^ (]*/scene|scene|g' >got
 	same "$cc: judged" want got
 	# A predecessor that was never seen is not judged.
-	snarl check --rules strange.rules -q -- ./scene patient >out || { cat out; fail "$cc: strange is judged"; }
+	snarl check --rules strange.rules -q -- ./scene patient >out ||
+		{ cat out; fail "$cc: strange is judged"; }
 	status=0
 	snarl check --rules check.rules --all -q -- ./scene order >out || status=$?
 	[ $status = 0 ] || { cat out; fail "$cc: check of order: $status"; }

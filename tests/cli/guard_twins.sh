@@ -10,7 +10,8 @@ for name in bank_fixed buffer_fixed inversion_fixed mozilla_7_fixed; do
 	./$name >want
 	seed=1
 	while [ $seed -le 50 ]; do
-		SNARL_OPTIONS="mode=guard:rules=$name.out/rules.bin:noise=300:seed=$seed" ./$name >got 2>&1 ||
+		SNARL_OPTIONS="mode=guard:rules=$name.out/rules.bin:noise=300:seed=$seed" ./$name \
+			>got 2>&1 ||
 			fail "$name, seed $seed: $?"
 		same "$name, seed $seed" want got
 		seed=$((seed + 1))
@@ -22,8 +23,10 @@ example bank
 snarl learn --quiet --schedules --out bank.out -- ./bank >/dev/null || true
 failed=0 unguarded=0 seed=1
 while [ $seed -le 50 ]; do
-	snarl guard --quiet --out bank.out --noise 300 --seed $seed -- ./bank >got 2>&1 || failed=$((failed + 1))
-	snarl guard --quiet --out bank.out --protect none --noise 300 --seed $seed -- ./bank >got 2>&1 ||
+	snarl guard --quiet --out bank.out --noise 300 --seed $seed -- ./bank >got 2>&1 ||
+		failed=$((failed + 1))
+	snarl guard --quiet --out bank.out --protect none --noise 300 --seed $seed -- ./bank >got \
+		2>&1 ||
 		unguarded=$((unguarded + 1))
 	seed=$((seed + 1))
 done

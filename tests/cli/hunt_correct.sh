@@ -13,8 +13,10 @@ hunt() {
 	shift 2
 	rm -rf out
 	status=0
-	snarl hunt --runs 500 --out out "$@" -- "./$hunt_program" >hunt.out 2>hunt.err </dev/null || status=$?
-	[ $status = "$hunt_want" ] || { cat hunt.err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
+	snarl hunt --runs 500 --out out "$@" -- "./$hunt_program" >hunt.out 2>hunt.err </dev/null ||
+		status=$?
+	[ $status = "$hunt_want" ] ||
+		{ cat hunt.err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
 }
 
 # expect PROGRAM EXPRESSION: about the results r, their bugs b and candidates c
@@ -34,7 +36,8 @@ no_races() {
 	grep -q '^0 candidates' races || { cat races; fail "$1: a race"; }
 }
 
-no_bug="r['runs'] == 500 and not b and r['failed_runs'] == 0 and r['cut_runs'] == 0 and c['proved'] == 0"
+no_bug="r['runs'] == 500 and not b and r['failed_runs'] == 0 and r['cut_runs'] == 0 and \\
+	c['proved'] == 0"
 # One compiler and seed per program by turns; with LONG all of them.
 for cc in $(compilers); do
 	case $cc in gcc) seeds='1 2' ;; *) seeds=3 ;; esac

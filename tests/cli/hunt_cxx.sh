@@ -41,7 +41,8 @@ for seed in 1 2 3; do
 		import json, sys
 		b = json.load(open("out/results.json"))["bugs"][0]
 		own = all(s["file"].endswith("log.cc") for s in b["sites"][:2])
-		sys.exit(not (b["failure"] == "uaf" and b["class"] == "order" and b["pattern"] == "use-free" and own))
+		sys.exit(not (b["failure"] == "uaf" and b["class"] == "order" and
+		              b["pattern"] == "use-free" and own))
 	EOF
 	sed -n '/^goal/,/^end/p' out/bugs/B001/schedule.txt >goal
 	grep -q 'log.cc:6#.* after 0 log.cc:24#1 ' goal && [ "$(grep -c ' after ' goal)" = 1 ] ||

@@ -104,6 +104,8 @@ END
 snarl-cc -g -O1 -pthread first.c -o first
 for seed in 1 2 3; do
 	hunt first $seed
-	expect first 'b["failure"] == "exit" and b["variable"] == "result" and b["pattern"] == "before-init"'
-	expect first '[(s["line"], s["op"]) for s in b["sites"][:2]] == [(21, "read"), (9, "write")]'
+	expect first 'b["failure"] == "exit" and b["variable"] == "result" and \
+		b["pattern"] == "before-init"'
+	expect first '[(s["line"], s["op"]) for s in b["sites"][:2]] == [
+		(21, "read"), (9, "write")]'
 done

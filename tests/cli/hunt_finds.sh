@@ -10,8 +10,10 @@ hunt() {
 	shift 2
 	rm -rf "out-$hunt_program"
 	status=0
-	snarl hunt --out "out-$hunt_program" "$@" -- "./$hunt_program" >hunt.out 2>hunt.err </dev/null || status=$?
-	[ $status = "$hunt_want" ] || { cat hunt.err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
+	snarl hunt --out "out-$hunt_program" "$@" -- "./$hunt_program" >hunt.out 2>hunt.err \
+		</dev/null || status=$?
+	[ $status = "$hunt_want" ] ||
+		{ cat hunt.err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
 }
 
 # expect PROGRAM EXPRESSION: about the results r, their first bug b and candidates c
@@ -51,7 +53,8 @@ while read -r program class variable; do
 	expect "$program" "b['class'] in '$class'.split('|') and b['pattern']"
 	expect "$program" "any(b['variable'].startswith(v) for v in '$variable'.split('|'))"
 	expect "$program" "b['runs_to_first'] <= 50 and b['replays'] == [20, 20]"
-	expect "$program" "len(b['sites']) >= 2 and all(s['file'].endswith('$program.c') for s in b['sites'][:2])"
+	expect "$program" "len(b['sites']) >= 2 and \\
+		all(s['file'].endswith('$program.c') for s in b['sites'][:2])"
 	expect "$program" "len({s['thread'] for s in b['sites'][:3]}) >= 2"
 	bug=out-$program/bugs/B001
 	grep -q 'cause: ' hunt.err && grep -q 'cause: ' $bug/report.txt || fail "$program: no cause"
@@ -60,7 +63,8 @@ while read -r program class variable; do
 	[ $status = 1 ] || fail "$program: replay: exit $status"
 	hunt 0 "${program}_fixed" --runs 300
 	expect "${program}_fixed" "not r['bugs'] and r['not_replayed'] == 0 and r['runs'] == 300"
-	expect "${program}_fixed" "c['proved'] == 0 and c['tried'] == c['harmless'] + c['infeasible'] + c['unreached']"
+	expect "${program}_fixed" "c['proved'] == 0 and \\
+		c['tried'] == c['harmless'] + c['infeasible'] + c['unreached']"
 	expect "${program}_fixed" "c['predicted'] >= c['pruned'] + c['tried']"
 done <programs
 
@@ -71,7 +75,8 @@ expect mysql_169 "{s['object'] for s in b['sites'][:4]} == {'rows', 'log_length'
 
 # The predicted order is in the schedule as a goal, which makes the program fail without the turns.
 expect buffer "b['cause'] == 'predicted' and b['strategy'] == 'goal' and c['proved'] == 1"
-awk '/^(exact|events)$/ { skip = 1 } /^goal$/ { skip = 0 } !skip' out-buffer/bugs/B001/schedule.txt >goal.txt
+awk '/^(exact|events)$/ { skip = 1 } /^goal$/ { skip = 0 } !skip' \
+	out-buffer/bugs/B001/schedule.txt >goal.txt
 grep -q ' after ' goal.txt || fail "no goals"
 status=0
 snarl replay --quiet goal.txt </dev/null || status=$?
@@ -122,7 +127,8 @@ EOF
 snarl-cc -g -O1 -pthread spins.c -o spins
 hunt 1 spins
 expect spins "b['failure'] == 'hang' and b['class'] == 'deadlock' and b['pattern'] == 'lock-cycle'"
-expect spins "b['cause'] == 'predicted' and b['variable'] in ('left', 'right') and b['replays'] == [20, 20]"
+expect spins "b['cause'] == 'predicted' and b['variable'] in ('left', 'right') and \\
+	b['replays'] == [20, 20]"
 
 # A spurious wake-up happens only in runs for the candidate no-recheck, and the schedule has its
 # flag.
@@ -171,7 +177,8 @@ expect late "not r['bugs'] and r['failed_runs'] == 0"
 for jobs in 1 2 5; do
 	hunt 1 mysql_791 -j $jobs --seed 3
 	cp out-mysql_791/bugs/B001/schedule.txt j$jobs
-	python3 -c 'import json; print(json.load(open("out-mysql_791/results.json"))["candidates"])' >c$jobs
+	python3 -c 'import json
+print(json.load(open("out-mysql_791/results.json"))["candidates"])' >c$jobs
 done
 for jobs in 2 5; do
 	same "-j 1 and $jobs" j1 j$jobs
@@ -209,13 +216,16 @@ grep -q interrupted err || { cat err; fail "Ctrl-C: the summary does not say int
 # A program that was not built by snarl-cc.
 status=0
 snarl hunt -- true >hunt.out 2>hunt.err </dev/null || status=$?
-[ $status = 3 ] && grep -q '^snarl hunt: .*snarl-cc' hunt.err || { cat hunt.err; fail "true: exit $status"; }
+[ $status = 3 ] && grep -q '^snarl hunt: .*snarl-cc' hunt.err ||
+	{ cat hunt.err; fail "true: exit $status"; }
 
 # Missing parents of the output folder are created.
 for program in bank bank_fixed; do
 	example $program
 	status=0
-	snarl hunt --quiet --runs 20 --out deep/down/$program -- ./$program >hunt.out 2>hunt.err </dev/null || status=$?
-	[ -s deep/down/$program/results.json ] || { cat hunt.err; fail "$program: no results; exit $status"; }
+	snarl hunt --quiet --runs 20 --out deep/down/$program -- ./$program >hunt.out 2>hunt.err \
+		</dev/null || status=$?
+	[ -s deep/down/$program/results.json ] ||
+		{ cat hunt.err; fail "$program: no results; exit $status"; }
 done
 [ -s deep/down/bank/bugs/B001/schedule.txt ] || fail "no bug in deep/down/bank"

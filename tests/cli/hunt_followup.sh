@@ -10,8 +10,10 @@ find_bug() {
 	shift 2
 	rm -rf "out-$find_program"
 	status=0
-	snarl "$find_command" --out "out-$find_program" "$@" -- "./$find_program" >find.out 2>find.err </dev/null || status=$?
-	[ $status = 1 ] || { cat find.err; fail "$find_command $find_program $*: exit $status, not 1"; }
+	snarl "$find_command" --out "out-$find_program" "$@" -- "./$find_program" >find.out \
+		2>find.err </dev/null || status=$?
+	[ $status = 1 ] ||
+		{ cat find.err; fail "$find_command $find_program $*: exit $status, not 1"; }
 }
 
 # expect PROGRAM EXPRESSION: about the results r and their first bug b
@@ -21,7 +23,8 @@ expect() {
 		r = json.load(open("out-" + sys.argv[1] + "/results.json"))
 		b = r["bugs"][0]
 		def orders(b):
-		    return [(i["pattern"], [(e["thread"], e["op"], e["line"]) for e in i["events"]]) for i in b["interleavings"]]
+		    return [(i["pattern"], [(e["thread"], e["op"], e["line"]) for e in i["events"]])
+		            for i in b["interleavings"]]
 		sys.exit(not eval("(" + sys.argv[2] + ")"))
 	PY
 }
@@ -45,7 +48,8 @@ while read -r program switches preemptions command options; do
 	# shellcheck disable=SC2086
 	find_bug $command $program $options
 	expect $program "b['switches'] == $switches and b['preemptions'] == $preemptions"
-	expect $program "b['minimised']['from'] >= b['switches'] and 0 < b['minimised']['runs'] <= 550"
+	expect $program "b['minimised']['from'] >= b['switches'] and
+		0 < b['minimised']['runs'] <= 550"
 	expect $program "b['replays'] == [20, 20]"
 	[ "$(grep -c ' x ' out-$program/bugs/B001/schedule.txt)" = $((switches + 1)) ] ||
 		fail "$program: the schedule has another number of turns"
@@ -126,18 +130,21 @@ for n in 01 02; do
 	grep -q ' after ' goal.txt || fail "two: $n has no goals"
 	replays goal.txt
 done
-same "the first is the bug's own" out-two/bugs/B001/schedule.txt out-two/bugs/B001/interleavings/01.txt
+same "the first is the bug's own" out-two/bugs/B001/schedule.txt \
+	out-two/bugs/B001/interleavings/01.txt
 
 # In bank.c both threads run the same lines, so there is one order.
 example bank
 find_bug hunt bank
-expect bank "[p for p, e in orders(b)] == ['RWW'] and [l for t, o, l in orders(b)[0][1]] == [22, 30, 30]"
+expect bank "[p for p, e in orders(b)] == ['RWW'] and
+	[l for t, o, l in orders(b)[0][1]] == [22, 30, 30]"
 
 # A long run with many switches is reduced to few, and the cause is found.
 sed 's/#define DEPOSITS 3/#define DEPOSITS 1000/' "$SNARL_ROOT/examples/bank.c" >long.c
 snarl-cc -g -O1 -pthread long.c -o long
 find_bug hunt long
-expect long "b['switches'] <= 6 and b['minimised']['from'] > 2 * b['switches'] and b['pattern'] == 'RWW'"
+expect long "b['switches'] <= 6 and b['minimised']['from'] > 2 * b['switches'] and
+	b['pattern'] == 'RWW'"
 find_bug test long
 expect long "b['switches'] <= 6 and b['minimised']['from'] > 100 and b['minimised']['runs'] <= 400"
 
@@ -148,21 +155,27 @@ if grep -q 'thread 0.1 releases' two.err; then
 else
 	read=25 write=28 one=0.2 two=0.1 new=90 lost=110
 fi
+story="Thread $one read 100 before thread $two wrote $lost, and then wrote $new over it."
+between="two.c:$read and two.c:$write"
 cat >want <<T
-  Thread $one read 100 before thread $two wrote $lost, and then wrote $new over it. Every access holds
-  lock, but thread $one releases it between two.c:$read and two.c:$write: two critical sections where one is
+  $story Every access holds
+  lock, but thread $one releases it between $between: two critical sections where one is
   needed.
 T
 for file in two.err out-two/bugs/B001/report.txt; do
 	sed -n '/^  Thread .* over it/,/needed\.$/p' $file >got
 	same "$file" want got
 done
-for pair in "1 reads 100 from balance *two.c:$read" "2 writes $lost to balance *two.c:$([ $read = 12 ] && echo 28 || echo 15)" \
-	"3 writes $new to balance *two.c:$write" '(likely )?cause: Lost update on balance \(atomicity/RWW\)'; do
+for pair in "1 reads 100 from balance *two.c:$read" \
+	"2 writes $lost to balance *two.c:$([ $read = 12 ] && echo 28 || echo 15)" \
+	"3 writes $new to balance *two.c:$write" \
+	'(likely )?cause: Lost update on balance \(atomicity/RWW\)'; do
 	grep -Eq "$pair$" two.err || { cat two.err; fail "no line: $pair"; }
 done
-grep -q '^  replay it: snarl replay out-two/bugs/B001$' out-two/bugs/B001/report.txt || fail "no command to replay it"
-grep -q '^  Other orders that fail' out-two/bugs/B001/report.txt || fail "the other order is not in the report"
+grep -q '^  replay it: snarl replay out-two/bugs/B001$' out-two/bugs/B001/report.txt ||
+	fail "no command to replay it"
+grep -q '^  Other orders that fail' out-two/bugs/B001/report.txt ||
+	fail "the other order is not in the report"
 
 # One cause with two symptoms is one bug.
 cat >symptoms.c <<'C'
@@ -201,12 +214,15 @@ int main(void)
 C
 snarl-cc -g -O1 -pthread symptoms.c -o symptoms
 find_bug hunt symptoms --keep-going --runs 300
-expect symptoms "len(r['bugs']) == 1 and sorted(f['failure'] for f in b['failures']) == ['exit', 'signal']"
+expect symptoms "len(r['bugs']) == 1 and
+	sorted(f['failure'] for f in b['failures']) == ['exit', 'signal']"
 expect symptoms "b['failures'][0]['schedule'] == 'bugs/B001/schedule.txt'"
-expect symptoms "b['failures'][1]['schedule'] == 'bugs/B001/failures/02.txt' and b['failures'][1]['replays'] == [20, 20]"
+expect symptoms "b['failures'][1]['schedule'] == 'bugs/B001/failures/02.txt' and
+	b['failures'][1]['replays'] == [20, 20]"
 replays out-symptoms/bugs/B001
 replays out-symptoms/bugs/B001/failures/02.txt
-grep -q 'Other failures with this cause' out-symptoms/bugs/B001/report.txt || fail "symptoms: the report does not name the second symptom"
+grep -q 'Other failures with this cause' out-symptoms/bugs/B001/report.txt ||
+	fail "symptoms: the report does not name the second symptom"
 
 # Two causes with the same symptom are two bugs.
 cat >causes.c <<'C'

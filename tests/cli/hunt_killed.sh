@@ -69,7 +69,9 @@ for signal in INT TERM HUP; do
 	status=0
 	wait $hunter || status=$?
 	[ $status = 0 ] || { cat said; fail "$signal: exit $status"; }
-	grep -q ', interrupted$' said || { cat said; fail "$signal: the summary does not say interrupted"; }
-	python3 -c 'import json; assert json.load(open("out/results.json"))["bugs"] == []' || fail "$signal: no results"
+	grep -q ', interrupted$' said ||
+		{ cat said; fail "$signal: the summary does not say interrupted"; }
+	python3 -c 'import json; assert json.load(open("out/results.json"))["bugs"] == []' ||
+		fail "$signal: no results"
 	gone "$signal"
 done

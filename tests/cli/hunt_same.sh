@@ -18,7 +18,8 @@ hunt() {
 	name=$1
 	shift
 	rm -rf out
-	snarl hunt --quiet --keep-going --runs 160 --out out "$@" </dev/null || [ $? = 1 ] || fail "$*"
+	snarl hunt --quiet --keep-going --runs 160 --out out "$@" </dev/null || [ $? = 1 ] ||
+		fail "$*"
 	results out >"$name"
 }
 
@@ -101,7 +102,8 @@ hunt first -j 2 --snapshots 0 --check 'grep -q warm' --expect-exit any -- ./long
 hunt snapshots -j 2 --snapshots 1 --check 'grep -q warm' --expect-exit any -- ./long
 same "output" first snapshots
 grep -q '"bugs": \[\]' first || fail "output: a bug"
-sed 's/both(warm_up);/both(warm_up); FILE *f = fopen("\/dev\/zero", "r"); if (!f || getc(f)) return 3;/' long.c >file.c
+open='FILE *f = fopen("\/dev\/zero", "r"); if (!f || getc(f)) return 3;'
+sed "s/both(warm_up);/both(warm_up); $open/" long.c >file.c
 grep -q fopen file.c
 snarl-cc -g -O1 -pthread file.c -o file
 hunt first -j 2 --snapshots 0 -- ./file

@@ -11,7 +11,8 @@ hunt() {
 	rm -rf out
 	status=0
 	snarl hunt --out out "$@" -- "./$hunt_program" 2>err </dev/null || status=$?
-	[ $status = "$hunt_want" ] || { cat err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
+	[ $status = "$hunt_want" ] ||
+		{ cat err; fail "hunt $hunt_program $*: exit $status, not $hunt_want"; }
 }
 
 # expect EXPRESSION: about the results r, the first bug b and the candidates c (c['list'] has each
@@ -64,17 +65,20 @@ X
 snarl-cc -g -O1 -pthread phases.c -o harmless
 hunt 0 harmless --runs 60
 expect "c['grouped'] >= 3 and c['harmless'] == c['tried'] == len(c['list'])"
-expect "all(l['outcome'] == 'harmless' and l['exposed'] >= 1 and l['runs'] >= l['exposed'] for l in c['list'])"
+expect "all(l['outcome'] == 'harmless' and l['exposed'] >= 1 and \\
+	l['runs'] >= l['exposed'] for l in c['list'])"
 for variable in first second third; do
 	snarl-cc -g -O1 -pthread -DHARM=$variable phases.c -o $variable
 	hunt 1 $variable
-	expect "b['variable'] == '$variable' and b['cause'] == 'predicted' and b['runs_to_first'] <= 12"
+	expect "b['variable'] == '$variable' and b['cause'] == 'predicted' and \\
+		b['runs_to_first'] <= 12"
 	expect "c['grouped'] >= 3 and c['proved'] == 1"
 done
 # With --keep-going, every candidate of the failing group is tried alone.
 hunt 1 second --keep-going --runs 100
 expect "c['tried'] == c['proved'] + c['harmless'] and c['proved'] >= 1"
-expect "all(l['outcome'] == ('proved' if l['variable'] == 'second' else 'harmless') for l in c['list'] if l['pattern'] == 'RWW')"
+expect "all(l['outcome'] == ('proved' if l['variable'] == 'second' else 'harmless')
+	for l in c['list'] if l['pattern'] == 'RWW')"
 
 # enter() runs only with an unusual schedule. Once a search run reaches it, its accesses are
 # predicted, too.
@@ -126,13 +130,17 @@ expect "any(e['function'] == 'enter' and l['exposed'] for l in c['list'] for e i
 # any -j.
 grep -q 'nothing new' err && fail "ended early"
 hunt 0 rare --runs 5000 --saturation 60
-grep -q '60 runs in a row showed nothing new: ended early' err || { cat err; fail "the summary does not say why the hunt ended"; }
+grep -q '60 runs in a row showed nothing new: ended early' err ||
+	{ cat err; fail "the summary does not say why the hunt ended"; }
 expect "r['runs'] < 5000"
 cp out/results.json first
 hunt 0 rare --runs 5000 --saturation 60 -j 5 --quiet
 [ ! -s err ] || fail "--quiet: $(cat err)"
 for f in first out/results.json; do
-	python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); del r["seconds"]; print(r)' $f >$(basename $f).same
+	python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+del r["seconds"]
+print(r)' $f >$(basename $f).same
 done
 same "saturation with -j" first.same results.json.same
 hunt 0 rare --runs 700 --saturation 0

@@ -15,13 +15,15 @@ for seed in $(seq 0 $((rounds - 1)) | slice 4); do
 	cc=$(sed -n "$((kills % count + 1))p" built)
 	rm -rf run
 	mkdir run
-	./killer $seed progress snarl record --exit-code --out run/t.snarl -- ./victim.$cc progress >killed 2>err ||
+	./killer $seed progress snarl record --exit-code --out run/t.snarl \
+		-- ./victim.$cc progress >killed 2>err ||
 		{ cat err; fail "seed $seed: the recording did not start"; }
 	read -r _ status _ first second <killed
 	[ "$status" = 137 ] || { cat err; fail "seed $seed: record ended with $status, not 137"; }
 	snarl dump --stats run/t.snarl >stats 2>err || { cat err; fail "seed $seed: unreadable"; }
 	"$tools/count" run/t.snarl unlock >unlocks || fail "seed $seed: damaged"
-	set -- $(awk '$1 == "0" { a = $2 } $1 == "0.1" { b = $2 } END { print a + 0, b + 0 }' unlocks)
+	set -- $(awk '$1 == "0" { a = $2 } $1 == "0.1" { b = $2 } END { print a + 0, b + 0 }' \
+		unlocks)
 	[ "$1" -ge "$first" ] && [ "$2" -ge "$second" ] ||
 		fail "seed $seed: did $first and $second rounds, the trace has $1 and $2"
 	# The round that was under way may be in the trace, too, but no more.

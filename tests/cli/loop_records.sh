@@ -26,7 +26,8 @@ for cc in $(one_of $(compilers)); do
 	same "$cc: other events" hooks.txt loops.txt
 	# The long run has thousands of records; the few private ones among them are kept.
 	same "$cc: other accesses to shared memory" long.hooks.txt long.loops.txt
-	[ "$(records long.loops.snarl)" -lt $(($(records long.hooks.snarl) / 2)) ] || fail "$cc: no loops in the trace"
+	[ "$(records long.loops.snarl)" -lt $(($(records long.hooks.snarl) / 2)) ] ||
+		fail "$cc: no loops in the trace"
 	RECORD_OPTIONS=--no-filter record all.snarl ./shapes loops long
 	"$tools/shared" all.snarl >all.txt
 	same "$cc: other accesses without the filter" all.txt long.loops.txt
@@ -42,22 +43,26 @@ for cc in $(one_of $(compilers)); do
 		RECORD_OPTIONS=--no-filter record $what.all.snarl ./shapes hooks $what
 		"$tools/shared" $what.all.snarl >shared.$what.all.txt
 		same "$cc, $what: other events" $what.hooks.txt $what.loops.txt
-		same "$cc, $what: other accesses than without the filter" shared.$what.all.txt shared.$what.loops.txt
+		same "$cc, $what: other accesses than without the filter" shared.$what.all.txt \
+			shared.$what.loops.txt
 	done
 
 	# Loops over memory whose history is cut when the window is full. Of the cut granules these
-	# become shared later. cut: in runs of 163, 100 and 1 granules the first 12 of every 32, that
-	# is 63 + 40 + 1. teeth: every fourth of 800 and of 800, and 400 more.
+	# become shared later. cut: in runs of 163, 100 and 1 granules the first 12 of every 32,
+	# that is 63 + 40 + 1. teeth: every fourth of 800 and of 800, and 400 more.
 	for what in cut:104 teeth:800; do
 		number=${what#*:} what=${what%:*}
 		for kind in hooks loops; do
-			RECORD_OPTIONS='--window 64K --json' record $what.$kind.snarl ./shapes $kind $what
+			RECORD_OPTIONS='--window 64K --json' record $what.$kind.snarl ./shapes \
+				$kind $what
 			plain $what.$kind.snarl >$what.$kind.all
 			sed -n '/^0\.2 /p' $what.$kind.all | sed '1,/ join /d' >$what.$kind.txt
 		done
-		grep -q "\"cut_locations\":$number," record.out || fail "$cc: not $number locations cut: $(cat record.out)"
+		grep -q "\"cut_locations\":$number," record.out ||
+			fail "$cc: not $number locations cut: $(cat record.out)"
 		[ -s $what.loops.txt ] || fail "$cc: no events of memory that is partly cut"
-		same "$cc, $what: other events of memory that is partly cut" $what.hooks.txt $what.loops.txt
+		same "$cc, $what: other events of memory that is partly cut" $what.hooks.txt \
+			$what.loops.txt
 	done
 
 	# The text form is read back as the same events.
@@ -67,9 +72,11 @@ for cc in $(one_of $(compilers)); do
 
 	# After kill -9 the loop's record is found in the ring.
 	$fixed snarl record --out killed.snarl -- ./shapes loops killed >out 2>err || :
-	[ "$(plain killed.snarl | grep -c '^0 .*:8 ')" -ge 400 ] || fail "$cc: the ring's loop is lost"
+	[ "$(plain killed.snarl | grep -c '^0 .*:8 ')" -ge 400 ] ||
+		fail "$cc: the ring's loop is lost"
 	plain killed.snarl | grep '^0 .*:8 ' | tail -n 400 >killed.txt
-	[ "$(awk '{ print $2 }' killed.txt | uniq | head -n 4 | xargs)" = "read write read write" ] ||
+	[ "$(awk '{ print $2 }' killed.txt | uniq | head -n 4 |
+		xargs)" = "read write read write" ] ||
 		fail "$cc: not the loop's events"
 
 	# The loop's end keeps all registers, whether recording is off or on.
@@ -90,4 +97,5 @@ says loops snarl record --out t.snarl -- ./shapes
 says hooks snarl record --no-filter --out t.snarl -- ./shapes
 says hooks env SNARL_OPTIONS=mode=record:times=all:trace=t2.snarl ./shapes
 says hooks env SNARL_OPTIONS=noise=1 ./shapes
-snarl test --runs 3 -- ./shapes - wanted >out 2>err || { cat out err; fail "under control: loops without hooks"; }
+snarl test --runs 3 -- ./shapes - wanted >out 2>err ||
+	{ cat out err; fail "under control: loops without hooks"; }

@@ -19,14 +19,18 @@ records() {
 ways='hooks ask plain'
 
 for cc in $(one_of $(compilers)); do
-	SNARL_CC=$cc snarl-cc -O2 -w -fno-tree-vectorize -pthread "$SNARL_ROOT/tests/cli/loops/ends.c" -o ends
+	SNARL_CC=$cc snarl-cc -O2 -w -fno-tree-vectorize \
+		-pthread "$SNARL_ROOT/tests/cli/loops/ends.c" -o ends
 	objdump -d ends >code
-	[ "$(grep -c 'call.*<__snarl_loop_close>' code)" -ge 8 ] || fail "$cc: loop ends are not inlined"
-	[ "$(grep -c 'call.*<__snarl_loop_look_apart>' code)" -ge 3 ] || fail "$cc: loop ends are not inlined if iterations are apart"
+	[ "$(grep -c 'call.*<__snarl_loop_close>' code)" -ge 8 ] ||
+		fail "$cc: loop ends are not inlined"
+	[ "$(grep -c 'call.*<__snarl_loop_look_apart>' code)" -ge 3 ] ||
+		fail "$cc: loop ends are not inlined if iterations are apart"
 
 	for way in $ways; do
 		RECORD_OPTIONS='--window 64K' record $way.snarl ./ends $way mixed
-		grep -q '[1-9][0-9]* locations became shared' record.err || fail "$cc, $way: nothing was cut"
+		grep -q '[1-9][0-9]* locations became shared' record.err ||
+			fail "$cc, $way: nothing was cut"
 		mv record.out $way.out
 		accesses $way.snarl >$way.txt
 	done
@@ -56,7 +60,8 @@ for cc in $(one_of $(compilers)); do
 		handled=$(sed -n 's/ handled$//p' record.err)
 		"$tools/shared" $way.snarl >all.txt
 		grep -v heap all.txt >$way.txt
-		[ "$(grep -c heap all.txt)" -eq $((handled * 240 + 2)) ] || fail "$cc, $way: $handled handled, $(grep -c heap all.txt) accesses"
+		[ "$(grep -c heap all.txt)" -eq $((handled * 240 + 2)) ] ||
+			fail "$cc, $way: $handled handled, $(grep -c heap all.txt) accesses"
 	done
 	echo "$cc: $handled signals"
 	[ "$handled" -gt 0 ] || fail "$cc: no signal came"

@@ -23,7 +23,8 @@ for cc in $(compilers); do
 			same "$cc, seed $seed, $variant: another result" hooks.out loops.out
 			same "$cc, seed $seed, $variant: other events" hooks.txt loops.txt
 			compared=$((compared + 1))
-			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] || fewer=$((fewer + 1))
+			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] ||
+				fewer=$((fewer + 1))
 		done
 		build $cc no-pie -O3 --no-inline
 		run calls

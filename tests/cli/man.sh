@@ -98,7 +98,9 @@ snarl help | awk '/^A first/ { exit } /^  [a-z]/ && $1 != "c++" { print $1 }' >c
 [ "$(wc -l <commands)" -gt 5 ] || fail "snarl help lists few commands"
 while read -r command; do
 	page=$pages/man1/snarl-$command.1
-	[ -e "$page" ] || fail "no man page for snarl $command: docs/$command.md is to begin with '# snarl $command'"
+	[ -e "$page" ] ||
+		fail "no man page for snarl $command:" \
+			"docs/$command.md is to begin with '# snarl $command'"
 	grep -q '^.SH SYNOPSIS' "$page" || fail "$page has no synopsis"
 done <commands
 for page in "$pages"/man?/*; do
@@ -123,4 +125,5 @@ sed -n 's/^PATTERN([A-Z_]*, "\([^"]*\)".*/\1/p' "$SNARL_ROOT/src/analyze/pattern
 snarl report --help | sed -n '/^Formats:/,/^$/s/^  \([^ ]*\).*/\1/p' | in_page report.md '\*\*' '\*\*'
 
 # A table with three columns keeps them all.
-groff -K utf8 -man -Tascii -P-c "$pages/man7/snarl-strategies.7" 2>/dev/null | grep -q 'depth 1' || fail "strategies: a column is lost"
+groff -K utf8 -man -Tascii -P-c "$pages/man7/snarl-strategies.7" 2>/dev/null | grep -q 'depth 1' ||
+	fail "strategies: a column is lost"

@@ -19,7 +19,10 @@ one() {
 	SNARL_CC=$1 SNARL_CXX=$(cxx_of "$1")
 	export SNARL_CC SNARL_CXX
 	case $4 in pie) compile=-fpie link=-pie ;; *) compile=-fno-pie link=-no-pie ;; esac
-	case $2 in c) wrap=snarl-cc main=main.c as= ;; *) wrap=snarl-c++ main=main.cc as='-x c++' ;; esac
+	case $2 in
+	c) wrap=snarl-cc main=main.c as= ;;
+	*) wrap=snarl-c++ main=main.cc as='-x c++' ;;
+	esac
 	$wrap "$3" $compile -c $as "$dir/lib.c" -o lib.o
 	$wrap "$3" -fPIC -c $as "$dir/lib.c" -o lib.pic.o
 	$wrap "$3" $compile -c "$dir/$main" -o main.o

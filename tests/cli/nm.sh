@@ -6,10 +6,12 @@
 # static part add.
 globals() {
 	nm -g --defined-only "$1" | awk '{ print $3 }' |
-		grep -v -x -E '.*@.*|etext|__executable_start|__pthread_atfork|pthread_atfork' | LC_ALL=C sort -u
+		grep -v -x -E '.*@.*|etext|__executable_start|__pthread_atfork|pthread_atfork' |
+		LC_ALL=C sort -u
 }
 
-LC_ALL=C sort -c "$SNARL_ROOT/docs/symbols.txt" || fail "docs/symbols.txt is not sorted: make symbols"
+LC_ALL=C sort -c "$SNARL_ROOT/docs/symbols.txt" ||
+	fail "docs/symbols.txt is not sorted: make symbols"
 echo 'int main(void) { return 0; }' >empty.c
 for cc in $(compilers); do
 	SNARL_CC=$cc snarl-cc empty.c -o with
@@ -42,14 +44,17 @@ for cc in $(compilers); do
 		SNARL_CC=$cc snarl-cc -O1 $option code.c -o with
 		globals with | LC_ALL=C comm -23 - known >got
 		same "$cc: $what: other symbols than cc.md says" $what.want got
-		readelf -sW with | awk 'NR == FNR { want[$1]; next } $8 in want && $6 != "HIDDEN" { print $8 }' \
+		readelf -sW with |
+			awk 'NR == FNR { want[$1]; next }
+				$8 in want && $6 != "HIDDEN" { print $8 }' \
 			$what.want - >seen
 		[ ! -s seen ] || fail "$cc: $what: not hidden: $(tr '\n' ' ' <seen)"
 	done
 done
 
 # All other global symbols must be names of C library functions that the runtime interposes.
-grep -v -E '^(__tsan_|__snarl_|(WTF)?Annotate|RunningOnValgrind$|ValgrindSlowdown$)' "$SNARL_ROOT/docs/symbols.txt" >rest || true
+grep -v -E '^(__tsan_|__snarl_|(WTF)?Annotate|RunningOnValgrind$|ValgrindSlowdown$)' \
+	"$SNARL_ROOT/docs/symbols.txt" >rest || true
 : >unknown
 cat >list.c <<'X'
 #include <dlfcn.h>
@@ -68,4 +73,5 @@ int main(void)
 X
 cc list.c -o list -Wl,--no-as-needed -pthread -ldl -lstdc++ 2>/dev/null || cc list.c -o list -ldl
 ./list <rest >unknown
-[ ! -s unknown ] || fail "global, but neither an entry point nor a C library function: $(tr '\n' ' ' <unknown)"
+[ ! -s unknown ] ||
+	fail "global, but neither an entry point nor a C library function: $(tr '\n' ' ' <unknown)"

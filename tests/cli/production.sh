@@ -32,7 +32,8 @@ for cc in $(compilers); do
 	for flags in -O0 -O2; do
 		$cxx $flags "$here/objects.cc" "$here/objects2.cc" -o native
 		./native >want
-		snarl-c++ --production $flags "$here/objects.cc" "$here/objects2.cc" -o objects 2>err
+		snarl-c++ --production $flags "$here/objects.cc" "$here/objects2.cc" -o objects \
+			2>err
 		[ ! -s err ] || { cat err; fail "$cc $flags: objects.cc"; }
 		results "$cc $flags, objects.cc" ./objects want
 	done
@@ -97,10 +98,12 @@ cat >want <<'EOF'
 0 of 3: 1 1
 EOF
 same "active=" want got
-echo "snarl: no function is instrumented, the list was not used: it cannot be opened: $PWD/nothing" >want
+echo "snarl: no function is instrumented, the list was not used:" \
+	"it cannot be opened: $PWD/nothing" >want
 same "a list that is not there" want err
 snarl doctor --file listed >got
-echo 'listed: a production build: 3 functions can be switched, 0 more are instrumented for their callers, 0 stay plain' >want
+echo 'listed: a production build: 3 functions can be switched,' \
+	'0 more are instrumented for their callers, 0 stay plain' >want
 same "doctor" want got
 snarl doctor --json --file native >got
 echo '{"file":"native","production":false,"switchable":0,"inner":0,"plain":0}' >want
@@ -138,13 +141,16 @@ refused -flto=2 -O2
 refused --coverage
 refused -masm=intel
 snarl-cc --production -flto -fno-lto -c maps.c -o maps.o || fail "-fno-lto"
-echo 'int alone(void) { return 1; }' | snarl-cc --production -x c -c - -o stdin.o || fail "standard input"
+echo 'int alone(void) { return 1; }' | snarl-cc --production -x c -c - -o stdin.o ||
+	fail "standard input"
 ! nm stdin.o | grep inst || fail "standard input is compiled twice"
 mkdir -p a b
 echo 'int a(void) { return 1; }' >a/same.c
 echo 'int b(void) { return 1; }' >b/same.c
 echo 'int a(void), b(void); int main(void) { return a() - b(); }' >main.c
 snarl-cc --production a/same.c b/same.c main.c -o several 2>err || fail "two sources of one name"
-[ "$(nm several | grep -c '[.]inst$')" = 1 ] || fail "two sources of one name: $(nm several | grep inst)"
-grep -q 'not instrumented: several of the sources' err || { cat err; fail "two sources of one name"; }
+[ "$(nm several | grep -c '[.]inst$')" = 1 ] ||
+	fail "two sources of one name: $(nm several | grep inst)"
+grep -q 'not instrumented: several of the sources' err ||
+	{ cat err; fail "two sources of one name"; }
 ./several || fail "two sources of one name: wrong"

@@ -5,7 +5,8 @@
 . "$SNARL_ROOT/tests/lib.sh"
 
 for cc in $(compilers); do
-	for name in mutex_calls cxx_exceptions cxx_guards cxx_sync jump_frames stack_objects string_small \
+	for name in mutex_calls cxx_exceptions cxx_guards cxx_sync jump_frames stack_objects \
+		string_small \
 		futex_calls process_fork signal_thread; do
 		expect=$SNARL_ROOT/tests/programs/$name.expect
 		source=${expect%.expect}.c

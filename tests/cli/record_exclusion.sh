@@ -45,9 +45,9 @@ snarl dump busy.snarl | awk '
 echo "40000 40000 0" >wanted
 same "order of locks and atomics" wanted got
 
-# Thousands of mutexes share stripes of the trace clock (runtime/record/clock.h), and threads come and
-# go. A thread reserves times of a stripe and uses them until another thread comes; a mistake would
-# order two critical sections wrongly.
+# Thousands of mutexes share stripes of the trace clock (runtime/record/clock.h), and threads come
+# and go. A thread reserves times of a stripe and uses them until another thread comes; a mistake
+# would order two critical sections wrongly.
 cat >many.c <<'EOF'
 #include <pthread.h>
 #include <stdint.h>
@@ -68,7 +68,8 @@ static void *work(void *arg)
 	uint64_t seed = (uintptr_t)arg;
 
 	for (int i = 0; i < 4000; i++) {
-		uint64_t spread = draw(&seed) % 4 ? 3 : LOCKS, a = draw(&seed) % spread, b = draw(&seed) % spread;
+		uint64_t spread = draw(&seed) % 4 ? 3 : LOCKS;
+		uint64_t a = draw(&seed) % spread, b = draw(&seed) % spread;
 		pthread_rwlock_t *rw = &few[draw(&seed) % 4];
 
 		pthread_mutex_lock(&lock[a]);
@@ -109,7 +110,8 @@ snarl dump --no-symbols many.snarl | awk '
 	$2 == "lock" || ($2 == "trylock" && !/ =E/) { locks++; if ($3 in by) bad++; by[$3] = $1 }
 	$2 == "unlock" { if (by[$3] != $1) bad++; delete by[$3] }
 	$2 == "rdlock" { rw++; if (writers[$3]) bad++; readers[$3]++; mine[$1] = "r" }
-	$2 == "wrlock" { rw++; if (writers[$3] || readers[$3]) bad++; writers[$3]++; mine[$1] = "w" }
+	$2 == "wrlock" { rw++; if (writers[$3] || readers[$3]) bad++; writers[$3]++;
+		mine[$1] = "w" }
 	$2 == "rwunlock" { if (mine[$1] == "w") writers[$3]--; else readers[$3]-- }
 	END { print (locks > 150000), rw + 0, bad + 0 }' >got
 echo "1 72000 0" >wanted

@@ -19,7 +19,8 @@ static int whose;
 
 static void make(int i)
 {
-	static const int type[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
+	static const int type[] = { PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
+				    PTHREAD_MUTEX_ERRORCHECK,
 				    PTHREAD_MUTEX_ADAPTIVE_NP };
 	pthread_mutexattr_t attr;
 
@@ -179,10 +180,12 @@ int main(void)
 EOF
 for cc in $(compilers); do
 	wrap $cc mixed.c mixed -O1 -pthread
-	timeout 60 snarl record -q --exit-code -o mixed.snarl -- ./mixed || fail "$cc: mutexes that others take, too: $?"
+	timeout 60 snarl record -q --exit-code -o mixed.snarl -- ./mixed ||
+		fail "$cc: mutexes that others take, too: $?"
 	# Each thread's calls alternate between glibc and the runtime: half of 3 * 30000 locks are
 	# seen, and a few more.
-	snarl dump --no-symbols mixed.snarl | awk '{ n[$2]++ } END { print n["lock"], n["unlock"], n["trylock"] }' >got
+	snarl dump --no-symbols mixed.snarl |
+		awk '{ n[$2]++ } END { print n["lock"], n["unlock"], n["trylock"] }' >got
 	echo "45002 45002 1" >wanted
 	same "$cc: events of mutexes that others take, too" wanted got
 done
@@ -259,6 +262,7 @@ int main(void)
 EOF
 snarl-cc -O2 -pthread ahead.c -o ahead
 snarl record -q -o ahead.snarl -- ./ahead
-snarl dump --no-symbols ahead.snarl | awk '$2 == "lock" || $2 == "unlock" || $2 == "mutex-destroy" { print $1, $2 }' >got
+snarl dump --no-symbols ahead.snarl |
+	awk '$2 == "lock" || $2 == "unlock" || $2 == "mutex-destroy" { print $1, $2 }' >got
 printf '%s\n' '0.1 lock' '0.1 unlock' '0 mutex-destroy' >wanted
 same "the end of a mutex" wanted got

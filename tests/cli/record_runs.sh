@@ -86,7 +86,8 @@ same "old trace" old trace.snarl
 # and not in every folder.
 cp prog rights
 if chown 1 rights 2>/dev/null && chmod u+s rights &&
-	cp "$(command -v id)" whoami && chown 1 whoami && chmod u+s whoami && [ "$(./whoami -u)" = 1 ]; then
+	cp "$(command -v id)" whoami && chown 1 whoami && chmod u+s whoami &&
+	[ "$(./whoami -u)" = 1 ]; then
 	chmod a+rwx .
 	recorded --out rights.snarl -- ./rights
 	expect 3 "set-user-ID"
@@ -164,5 +165,6 @@ snarl cc replaced.c -o replaced
 recorded --out replaced.snarl -- ./replaced
 expect 0 "exec"
 snarl dump replaced.snarl >out 2>err || fail "exec: dump: exit $?"
-grep -q 'replaced.snarl ends early: .* called exec' err || { cat err; fail "exec: no word of exec"; }
+grep -q 'replaced.snarl ends early: .* called exec' err ||
+	{ cat err; fail "exec: no word of exec"; }
 tail -n 1 out | grep -q '^0 exec ' || { cat out; fail "exec: not the last event"; }

@@ -46,13 +46,16 @@ for cc in $(compilers); do
 	SNARL_CC=$cc snarl-cc -g -O1 -pthread turns.c -o turns
 	rm -f few.snarl all.snarl
 	for times in few all; do
-		SNARL_OPTIONS=mode=record:trace=$times.snarl:times=$times ./turns || fail "$cc: exit $?"
+		SNARL_OPTIONS=mode=record:trace=$times.snarl:times=$times ./turns ||
+			fail "$cc: exit $?"
 		snarl dump $times.snarl >$times.txt
 		# Compare writes only: how often a thread reads the flag while it waits is chance.
-		awk '$2 == "write" { print $1 }' $times.txt | sort | uniq -c | awk '{ print $1, $2 }' >$times.writes
+		awk '$2 == "write" { print $1 }' $times.txt | sort | uniq -c |
+			awk '{ print $1, $2 }' >$times.writes
 	done
 	same "$cc: writes" few.writes all.writes
 	# The threads alternate after each two writes, which makes 40 changes.
-	awk '$2 == "write" && last != $1 "" { runs++; last = $1 "" } END { print runs }' all.txt >runs
+	awk '$2 == "write" && last != $1 "" { runs++; last = $1 "" } END { print runs }' all.txt \
+		>runs
 	[ "$(cat runs)" = 40 ] || fail "$cc: $(cat runs) runs of writes, not 40"
 done

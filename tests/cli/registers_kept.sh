@@ -176,11 +176,12 @@ static volatile long shared[64], own[2][64];
 
 #define EACH(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
 #define LOAD(n) vector v##n = from[n]; long l##n = (long)from[n][0] + n;
-#define TOUCH(n) shared[n] = 1; own[self][n] = shared[n]; fresh[n] = (char)n; v##n += from[n]; l##n += n;
+#define TOUCH(n) shared[n] = 1; own[self][n] = shared[n]; fresh[n] = (char)n; \
+	v##n += from[n]; l##n += n;
 #define STORE(n) to[n] = v##n; sum += l##n;
 
-__attribute__((noinline, no_sanitize("thread"))) static int wrong(const vector *from, const vector *to,
-								   long sum, int self)
+__attribute__((noinline, no_sanitize("thread"))) static int
+wrong(const vector *from, const vector *to, long sum, int self)
 {
 	long expected = 0;
 
@@ -197,7 +198,8 @@ __attribute__((noinline, no_sanitize("thread"))) static int wrong(const vector *
 	return sum != expected;
 }
 
-__attribute__((noinline)) static long touch(const vector *from, vector *to, int self, volatile char *fresh)
+__attribute__((noinline)) static long touch(const vector *from, vector *to, int self,
+						 volatile char *fresh)
 {
 	long sum = 0;
 	EACH(LOAD)
@@ -247,7 +249,8 @@ for cc in $(compilers); do
 		record t.snarl ./prog 2000
 		snarl test --quiet --strategy random --runs 30 --out out -- ./prog 2 >said 2>&1 ||
 			{ cat said; fail "$cc $flags: under control"; }
-		snarl test --quiet --backend kernel --strategy pos --runs 5 --out out -- ./prog 2 >said 2>&1 ||
+		snarl test --quiet --backend kernel --strategy pos --runs 5 --out out -- ./prog 2 \
+			>said 2>&1 ||
 			{ cat said; fail "$cc $flags: under control, kernel threads"; }
 	done
 done

@@ -20,7 +20,8 @@ replay 1 'assertion failed' $good
 
 # Changes the third turn: another thread, another hash, a timeout.
 third=$(awk '/^exact/ { n = NR } n && NR == n + 3 { print $1 }' $good)
-edit() { awk -v new="$1" '/^exact/ { n = NR } n && NR == n + 3 { $0 = new } { print }' $good >edited; }
+edit() { awk -v new="$1" '/^exact/ { n = NR } n && NR == n + 3 { $0 = new } { print }' $good \
+	>edited; }
 edit "0.7 x 1"
 replay 4 'diverged at turn 3 of [0-9]* (thread 0.7' edited
 edit "$third x 1 check=00000001"
@@ -81,7 +82,8 @@ echo 5 >number
 for backend in user kernel; do
 	replay 4 'diverged at event [0-9]* in turn [0-9]* of [0-9]* (thread 0.[12] was' \
 		changed/bugs/B001 --backend $backend
-	grep -q 'thread 0\.[12] did this instead: read of odd (input.c:5) at input.c:13 (add)$' err ||
+	grep -q 'thread 0\.[12] did this instead: read of odd (input.c:5) at input.c:13 (add)$' \
+		err ||
 		{ cat err; fail "$backend: the event is not named"; }
 done
 # Without the part `events` only the turn is known.

@@ -71,10 +71,14 @@ exact
 end
 S
 cat >bug/bug.json <<'J'
-{"version":1,"class":"atomicity","pattern":"RWW","failure":"assert","text":"assertion failed in thread 0","cause":"seen",
-"sites":[{"thread":"0.1","function":"get","file":"bank.c","line":10,"op":"read","object":"balance","locks":"lock","index":14},
-{"thread":"0.2","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock","index":9},
-{"thread":"0.1","function":"set","file":"bank.c","line":18,"op":"write","object":"balance","locks":"lock","index":19},
+{"version":1,"class":"atomicity","pattern":"RWW","failure":"assert",
+"text":"assertion failed in thread 0","cause":"seen",
+"sites":[{"thread":"0.1","function":"get","file":"bank.c","line":10,"op":"read",
+"object":"balance","locks":"lock","index":14},
+{"thread":"0.2","function":"set","file":"bank.c","line":18,"op":"write",
+"object":"balance","locks":"lock","index":9},
+{"thread":"0.1","function":"set","file":"bank.c","line":18,"op":"write",
+"object":"balance","locks":"lock","index":19},
 {"thread":"0","function":"main","file":"bank.c","line":37,"op":"assert"}]}
 J
 status=0
@@ -143,11 +147,14 @@ W
 
 # said OUTPUT: leaves out prompts, gdb's own remarks, and numbers that depend on the build
 said() {
-	sed -e 's/^\((gdb) \)*//' -e 's/0x[0-9a-f]*/ADDR/g' -e 's/^#[0-9]* \( .* in set \)/#4 \1/' "$1" |
-		grep -v -e '^Reading symbols' -e '^Kill the' -e '^\[Inferior' -e '^$' -e '^\[Thread' -e '^warning: ' || true
+	sed -e 's/^\((gdb) \)*//' -e 's/0x[0-9a-f]*/ADDR/g' -e 's/^#[0-9]* \( .* in set \)/#4 \1/' \
+		"$1" |
+		grep -v -e '^Reading symbols' -e '^Kill the' -e '^\[Inferior' -e '^$' \
+		-e '^\[Thread' -e '^warning: ' || true
 }
 for backend in kernel user; do
-	timeout 120 snarl replay --gdb --backend $backend bug <commands >out 2>&1 || { cat out; fail "$backend: exit $?"; }
+	timeout 120 snarl replay --gdb --backend $backend bug <commands >out 2>&1 ||
+		{ cat out; fail "$backend: exit $?"; }
 	said out >got
 	same "$backend: other words" wanted got
 done
@@ -156,11 +163,13 @@ done
 # switch between threads, where main waits for 0.1.
 mkdir bare
 cp bug/schedule.txt bug/bug.json bare
-printf 'snarl-next\nprint balance\nkill\nquit\n' | timeout 120 snarl replay --gdb bare >out 2>&1 || { cat out; fail "bare: exit $?"; }
-cat >wanted <<'W'
+printf 'snarl-next\nprint balance\nkill\nquit\n' | timeout 120 snarl replay --gdb bare >out 2>&1 ||
+	{ cat out; fail "bare: exit $?"; }
+where='Stopped at the first switch between threads. What will happen:'
+cat >wanted <<W
 snarl: 0 stops; its next step: join a thread at bank.c:36 (main)
 snarl: 0.1 goes on; its next step: start
-snarl: the first event of the bug is not known: there is no trace of the run. Stopped at the first switch between threads. What will happen:
+snarl: the first event of the bug is not known: there is no trace of the run. $where
   1. 0.1: read balance at bank.c:10 (get), holding lock
   2. 0.2: write balance at bank.c:18 (set), holding lock
   3. 0.1: write balance at bank.c:18 (set), holding lock
@@ -172,7 +181,7 @@ snarl: 0.1 stops; its next step: lock lock at bank.c:17 (set)
 snarl: 0.2 goes on; its next step: start
 #0  teller (arg=ADDR) at bank.c:23
 23	{
-$1 = 10
+\$1 = 10
 W
 said out >got
 same "bare: other words" wanted got
@@ -192,7 +201,9 @@ int main(void)
 C
 snarl-cc -g -O0 -no-pie -pthread stuck.c -o stuck
 snarl test --quiet -- ./stuck </dev/null || [ $? = 1 ]
-printf 'snarl-threads\nkill\nquit\n' | timeout 120 snarl replay --gdb snarl-out/bugs/B001 >out 2>&1 || { cat out; fail "stuck: exit $?"; }
+printf 'snarl-threads\nkill\nquit\n' |
+	timeout 120 snarl replay --gdb snarl-out/bugs/B001 >out 2>&1 ||
+	{ cat out; fail "stuck: exit $?"; }
 cat >wanted <<'W'
 snarl: its cause is not known; stopped at the failure:
   then: deadlock
@@ -207,8 +218,10 @@ same "stuck: other words" wanted got
 
 # A plain schedule file: gdb with snarl's commands; snarl-next before the start is harmless.
 cp bug/schedule.txt alone.txt
-printf 'snarl-next\nquit\n' | timeout 120 snarl replay --gdb alone.txt >out 2>&1 || { cat out; fail "alone: exit $?"; }
-[ "$(said out)" = 'snarl: the program is not running; snarl-start starts it' ] || { cat out; fail "alone"; }
+printf 'snarl-next\nquit\n' | timeout 120 snarl replay --gdb alone.txt >out 2>&1 ||
+	{ cat out; fail "alone: exit $?"; }
+[ "$(said out)" = 'snarl: the program is not running; snarl-start starts it' ] ||
+	{ cat out; fail "alone"; }
 
 # Breakpoints on names that the runtime has as well, even inlined, mean the program's functions.
 # Names that only the runtime has still work.
@@ -242,14 +255,17 @@ C
 snarl-cc -g -O1 -no-pie -pthread named.c -o named
 snarl test --quiet --out named.out -- ./named </dev/null || [ $? = 1 ]
 gdb -q -batch -ex 'break choose' -ex 'break take' ./named >out 2>&1
-[ "$(grep -c 'locations)' out)" = 2 ] || { cat out; fail "named: the runtime has other names now, and this test needs those"; }
+[ "$(grep -c 'locations)' out)" = 2 ] ||
+	{ cat out; fail "named: the runtime has other names now, and this test needs those"; }
 printf 'break choose\nbreak take\nbreak ctl_fail\ninfo breakpoints\nrun\nkill\nquit\n' |
-	timeout 120 snarl replay --gdb named.out/bugs/B001 >out 2>&1 || { cat out; fail "named: exit $?"; }
+	timeout 120 snarl replay --gdb named.out/bugs/B001 >out 2>&1 ||
+	{ cat out; fail "named: exit $?"; }
 if gdb -q -batch -ex 'python print(hasattr(gdb, "BreakpointLocation"))' | grep -qx True; then
 	# breakpoints themselves, and enabled locations
 	awk '$1 ~ /^[0-9]+\.[0-9]+$/ && $2 == "y" || $1 == 3 && $2 == "breakpoint"' out |
 		sed 's/.* in //; s/:[0-9]*$//; s/ *$//' >got
 	printf '%s\n' 'choose at named.c' 'take at named.c' ctl_fail >wanted
 	same "named: other breakpoints" wanted got
-	grep -q 'hit Breakpoint [12]\.[0-9]*, .* at named.c:' out || { cat out; fail "named: not stopped in the program"; }
+	grep -q 'hit Breakpoint [12]\.[0-9]*, .* at named.c:' out ||
+		{ cat out; fail "named: not stopped in the program"; }
 fi

@@ -36,14 +36,22 @@ done
 
 # by_schedule SCHEDULE: prints the thread of each step; "…" marks a last turn without a count
 by_schedule() {
-	awk '/^events/ { exit } on && $2 == "x" { if ($3 == "*") print $1, "…"; else for (i = 0; i < $3; i++) print $1 }
+	awk '/^events/ { exit }
+		on && $2 == "x" {
+			if ($3 == "*")
+				print $1, "…"
+			else
+				for (i = 0; i < $3; i++)
+					print $1
+		}
 		/^exact/ { on = 1 }' "$1"
 }
 
 # by_trace TRACE: prints the thread of each event that is a step
 by_trace() {
 	snarl dump "$1" 2>/dev/null | awk '/^0 start/ { on = 1; next }
-		on && $2 != "enter" && $2 != "exit" && $2 != "value" && $2 != "malloc" && $2 != "free" &&
+		on && $2 != "enter" && $2 != "exit" && $2 != "value" && $2 != "malloc" &&
+			$2 != "free" &&
 		$2 != "blocked" && $2 != "exit-process" { print $1 }'
 }
 
@@ -55,8 +63,12 @@ in_order() {
 	[ -s got ] || fail "$2: no events"
 	awk 'NR == FNR { want[NR] = $1; open[NR] = $2; count = NR; next }
 		{ n = FNR < count ? FNR : count }
-		$1 != want[n] || (FNR > count && !open[n]) { print "step", FNR, "is by", $1, "not", want[n]; exit 1 }
-		END { if (FNR < count - (open[count] != "")) { print FNR, "steps instead of", count; exit 1 } }' \
+		$1 != want[n] || (FNR > count && !open[n]) {
+			print "step", FNR, "is by", $1, "not", want[n]
+			exit 1
+		}
+		END { if (FNR < count - (open[count] != "")) { print FNR, "steps instead of", count;
+			exit 1 } }' \
 		wanted got || { cat "$1"; snarl dump "$2"; fail "$2: not in the order of $1"; }
 }
 
@@ -72,7 +84,8 @@ for program in crash bank inversion mysql_791; do
 		[ $status = 1 ] || fail "$program: replay --trace: exit $status"
 		in_order $bug/schedule.txt again.snarl
 	done
-	[ "$(ls $bug | grep -Ev '^std(out|err)$' | tr '\n' ' ')" = "bug.json passing.snarl passing.txt report.html report.txt schedule.txt trace.snarl " ] || fail "$(ls $bug)"
+	files='bug.json passing.snarl passing.txt report.html report.txt schedule.txt trace.snarl '
+	[ "$(ls $bug | grep -Ev '^std(out|err)$' | tr '\n' ' ')" = "$files" ] || fail "$(ls $bug)"
 done
 # The access that crashed is the last event of the trace.
 snarl dump out-crash/bugs/B001/trace.snarl 2>/dev/null | grep -v ' value ' | tail -n 1 >last

@@ -100,22 +100,30 @@ for cc in $(compilers); do
 		snarl hunt --quiet --out $name.out -- ./$name >log 2>&1 </dev/null || status=$?
 		[ $status = 1 ] || { cat log; fail "$cc: hunt $name: exit $status"; }
 		snarl report --width 160 $name.out/bugs/B001 >$name.txt
-		! grep -q 'not reached' $name.txt || { cat $name.txt; fail "$cc: a step of $name is not found"; }
+		! grep -q 'not reached' $name.txt ||
+			{ cat $name.txt; fail "$cc: a step of $name is not found"; }
 	done
 	snarl-c++ -g -O1 -pthread -DLOCAL locks.cc -o locks
 	rm -rf local.out
-	! snarl hunt --quiet --out local.out -- ./locks >log 2>&1 </dev/null || fail "$cc: no deadlock"
+	! snarl hunt --quiet --out local.out -- ./locks >log 2>&1 </dev/null ||
+		fail "$cc: no deadlock"
 	snarl report --width 160 local.out/bugs/B001 | tr '\n' ' ' | tr -s ' ' >local.txt
-	grep -q -E 'takes (stack of 0-[0-9]+), then (stack of 0-[0-9]+); thread 0.. takes \2, then \1\.' local.txt ||
+	both='(stack of 0-[0-9]+), then (stack of 0-[0-9]+)'
+	grep -q -E "takes $both; thread 0.. takes \\2, then \\1\." local.txt ||
 		{ cat local.txt; fail "$cc: which lock of main's is which?"; }
 	for step in '1 atomically reads false from done' '2 atomically writes true to done' \
 		'3 atomically writes true to done' '✗ aborts'; do
-		grep -q "$step .*:1[0-3]$\|$step .*:1[0-3] *│" flag.txt || { cat flag.txt; fail "$cc: no step $step"; }
+		grep -q "$step .*:1[0-3]$\|$step .*:1[0-3] *│" flag.txt ||
+			{ cat flag.txt; fail "$cc: no step $step"; }
 	done
-	grep -q 'Use after free' late.txt && ! grep -q initialise late.txt || { cat late.txt; fail "$cc: use after free"; }
+	grep -q 'Use after free' late.txt && ! grep -q initialise late.txt ||
+		{ cat late.txt; fail "$cc: use after free"; }
 	for step in '1 locks' '2 locks' '3 waits for' '4 waits for'; do
-		[ "$(grep -c " $step " locks.txt)" = 1 ] || { cat locks.txt; fail "$cc: no step $step"; }
+		[ "$(grep -c " $step " locks.txt)" = 1 ] ||
+			{ cat locks.txt; fail "$cc: no step $step"; }
 	done
-	tr '\n' ' ' <locks.txt | tr -s ' ' | grep -q -e 'takes left, then right; thread 0.. takes right, then left' \
-		-e 'takes right, then left; thread 0.. takes left, then right' || { cat locks.txt; fail "$cc: order of locks"; }
+	tr '\n' ' ' <locks.txt | tr -s ' ' |
+		grep -q -e 'takes left, then right; thread 0.. takes right, then left' \
+		-e 'takes right, then left; thread 0.. takes left, then right' ||
+		{ cat locks.txt; fail "$cc: order of locks"; }
 done

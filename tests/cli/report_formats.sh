@@ -22,7 +22,8 @@ sed -i 's/"B001"/"B004"/; s/"RWW"/"RWR"/' all/bugs/B004/bug.json
 # A hunt with several inputs, and a hunt by an older version that did not store its command.
 mkdir -p inputs/bugs none bare
 cp -r all/bugs/B001 inputs/bugs/
-echo '{"version":1,"program":"/nowhere/bank","arguments":["./bank","@@"],"bugs":[{"id":"B001"}]}' >inputs/results.json
+echo '{"version":1,"program":"/nowhere/bank","arguments":["./bank","@@"],"bugs":[{"id":"B001"}]}' \
+	>inputs/results.json
 cp -r inputs known
 sed -i 's/}$/,"baseline":{"new":[],"known":[{"id":"B001","was":"B001"}]}}/' known/results.json
 cp -r inputs unsaid
@@ -49,10 +50,13 @@ mkdir -p 'work %20#ü/names'
 python3 - <<'END'
 import json, os
 here = os.path.realpath('work %20#ü')
-files = [here + '/src/a b.c', '/usr/include/x?.h', '../up.c', './x/../a:b.c', 'ü.c', here + 'not/below.c']
-sites = [{'thread': '0', 'op': 'read', 'file': f, 'line': 1, 'locks': '', 'function': 'f'} for f in files]
+files = [here + '/src/a b.c', '/usr/include/x?.h', '../up.c', './x/../a:b.c', 'ü.c',
+         here + 'not/below.c']
+sites = [{'thread': '0', 'op': 'read', 'file': f, 'line': 1, 'locks': '', 'function': 'f'}
+         for f in files]
 sites[0]['object'] = '[click](http://evil) {0}'
-json.dump({'class': 'race', 'pattern': 'WW', 'sites': sites}, open('work %20#ü/names/bug.json', 'w'))
+json.dump({'class': 'race', 'pattern': 'WW', 'sites': sites},
+          open('work %20#ü/names/bug.json', 'w'))
 END
 
 # Built in a folder of its own: the debug information names sources relative to that folder.
@@ -60,8 +64,10 @@ mkdir -p tree/src tree/build tree/bug
 touch tree/src/deep.c tree/build/bank
 python3 - <<'END'
 import json, os
-site = {'thread': '0', 'op': 'read', 'file': '../src/deep.c', 'line': 1, 'locks': '', 'function': 'f'}
-json.dump({'program': os.path.realpath('tree/build/bank'), 'sites': [site]}, open('tree/bug/bug.json', 'w'))
+site = {'thread': '0', 'op': 'read', 'file': '../src/deep.c', 'line': 1, 'locks': '',
+        'function': 'f'}
+json.dump({'program': os.path.realpath('tree/build/bank'), 'sites': [site]},
+          open('tree/bug/bug.json', 'w'))
 END
 (cd tree && snarl report -f sarif bug >../tree.sarif) || fail "sarif of tree: exit $?"
 
@@ -113,7 +119,8 @@ def line(place):
     return place['artifactLocation']['uri'], place['region']['startLine']
 
 def flows(result):
-    return {t['id']: [(s['executionOrder'], line(s['location'])[1], s['location']['message']['text'],
+    return {t['id']: [(s['executionOrder'], line(s['location'])[1],
+                       s['location']['message']['text'],
                        s.get('importance')) for s in t['locations']]
             for t in result['codeFlows'][0]['threadFlows']}
 
@@ -131,14 +138,16 @@ same(lost['message']['text'].splitlines(), [
     "bank: bank.c:24: main: Assertion `balance == 30' failed.",
     '1: Thread 0.1 reads balance',
     '2: Thread 0.2 writes balance in between',
-    '3: Thread 0.1 writes balance with a value made from what step 1 read: what step 2 wrote is lost',
+    '3: Thread 0.1 writes balance with a value made from what step 1 read: '
+    'what step 2 wrote is lost',
     'Thread 0 (main) fails its assertion',
     'Every access holds m, but thread 0.1 releases it between bank.c:8 and bank.c:12: '
     'two critical sections where one is needed.',
     'Replay it: snarl replay lost'])
 same([line(p) for p in lost['locations']], [('bank.c', 8)])
 same(lost['locations'][0]['physicalLocation']['region']['snippet']['text'], 'value = balance;')
-same(lost['locations'][0]['logicalLocations'], [{'fullyQualifiedName': 'deposit', 'kind': 'function'}])
+same(lost['locations'][0]['logicalLocations'],
+     [{'fullyQualifiedName': 'deposit', 'kind': 'function'}])
 same([(p['id'], line(p)[1], p['message']['text']) for p in lost['relatedLocations']],
      [(5, 8, '1: Thread 0.1 reads balance'), (11, 12, '2: Thread 0.2 writes balance'),
       (14, 12, '3: Thread 0.1 writes balance'), (17, 24, 'Thread 0 (main) fails its assertion')])
@@ -147,27 +156,35 @@ same(flows(lost), {
           (17, 24, 'Thread 0 (main) fails its assertion', 'essential')],
     '0.1': [(1, 11, 'Thread 0.1 locks m', None), (2, 12, 'Thread 0.1 writes balance', None),
             (3, 13, 'Thread 0.1 unlocks m', None), (4, 7, 'Thread 0.1 locks m', None),
-            (5, 8, '1: Thread 0.1 reads balance', 'essential'), (6, 9, 'Thread 0.1 unlocks m', None),
-            (13, 11, 'Thread 0.1 locks m', None), (14, 12, '3: Thread 0.1 writes balance', 'essential'),
+            (5, 8, '1: Thread 0.1 reads balance', 'essential'),
+            (6, 9, 'Thread 0.1 unlocks m', None),
+            (13, 11, 'Thread 0.1 locks m', None),
+            (14, 12, '3: Thread 0.1 writes balance', 'essential'),
             (15, 13, 'Thread 0.1 unlocks m', None)],
     '0.2': [(7, 7, 'Thread 0.2 locks m', None), (8, 8, 'Thread 0.2 reads balance', None),
             (9, 9, 'Thread 0.2 unlocks m', None), (10, 11, 'Thread 0.2 locks m', None),
-            (11, 12, '2: Thread 0.2 writes balance', 'essential'), (12, 13, 'Thread 0.2 unlocks m', None)]})
+            (11, 12, '2: Thread 0.2 writes balance', 'essential'),
+            (12, 13, 'Thread 0.2 unlocks m', None)]})
 steps = lost['codeFlows'][0]['threadFlows'][2]['locations']
 same([s.get('kinds') for s in steps],
-     [['acquire', 'lock'], None, ['release', 'lock'], ['acquire', 'lock'], None, ['release', 'lock']])
+     [['acquire', 'lock'], None, ['release', 'lock'], ['acquire', 'lock'], None,
+      ['release', 'lock']])
 same([s['state']['locks']['text'] for s in steps], ['m'] * 6)
-same([[line(f['location']) for f in s['stack']['frames']] for s in steps if 'stack' in s], [[('bank.c', 12)]])
+same([[line(f['location']) for f in s['stack']['frames']] for s in steps if 'stack' in s],
+     [[('bank.c', 12)]])
 same(lost['properties'], {'id': 'B001', 'failure': 'assert', 'variable': 'balance',
                           'command': "./bank 'two words'", 'replay': 'snarl replay lost'})
 
 deadlock, = results('deadlock')
 same(deadlock['ruleId'], 'deadlock/lock-cycle')
 same(flows(deadlock), {
-    '0': [(1, 30, 'Thread 0 (main) creates thread 0.1', None), (2, 31, 'Thread 0 (main) creates thread 0.2', None),
+    '0': [(1, 30, 'Thread 0 (main) creates thread 0.1', None),
+          (2, 31, 'Thread 0 (main) creates thread 0.2', None),
           (7, 32, 'Thread 0 (main) waits for a thread to end', None)],
-    '0.1': [(4, 5, '2: Thread 0.1 locks left', 'essential'), (5, 6, '3: Thread 0.1 waits for right', 'essential')],
-    '0.2': [(3, 5, '1: Thread 0.2 locks right', 'essential'), (6, 6, '4: Thread 0.2 waits for left', 'essential')]})
+    '0.1': [(4, 5, '2: Thread 0.1 locks left', 'essential'),
+            (5, 6, '3: Thread 0.1 waits for right', 'essential')],
+    '0.2': [(3, 5, '1: Thread 0.2 locks right', 'essential'),
+            (6, 6, '4: Thread 0.2 waits for left', 'essential')]})
 same([s['kinds'] for s in deadlock['codeFlows'][0]['threadFlows'][1]['locations']],
      [['acquire', 'lock'], ['danger']])  # a waiter does not hold the lock
 
@@ -188,7 +205,8 @@ same(fingerprint('freed'), {'snarlIdentity/v1': fnv(
     'order use-free uaf heap@s.c\nput free \nput free heap@s.c\nput read heap@s.c+8\nput use ')})
 
 same([(r['ruleIndex'], r['ruleId'], r['baselineState']) for r in results('all')],
-     [(0, 'atomicity/RWW', 'new'), (1, 'deadlock/lock-cycle', 'unchanged'), (2, 'order/use-free', 'new')])
+     [(0, 'atomicity/RWW', 'new'), (1, 'deadlock/lock-cycle', 'unchanged'),
+      (2, 'order/use-free', 'new')])
 assert 'baselineState' not in lost
 same(results('none'), [])
 same([(r['ruleId'], r['locations']) for r in results('bare')], [('failure', [])])
@@ -198,12 +216,16 @@ here = os.path.realpath('.')
 same(logs['names']['runs'][0]['originalUriBaseIds'],
      {'SRCROOT': {'uri': f'file://{here}/work%20%2520%23%C3%BC/'}})
 names, = results('names')
-same([(p['physicalLocation']['artifactLocation']['uri'], 'uriBaseId' in p['physicalLocation']['artifactLocation'])
+same([(p['physicalLocation']['artifactLocation']['uri'],
+       'uriBaseId' in p['physicalLocation']['artifactLocation'])
       for p in names['relatedLocations']],
      [('src/a%20b.c', True), ('file:///usr/include/x%3F.h', False), (f'file://{here}/up.c', False),
-      ('a%3Ab.c', True), ('%C3%BC.c', True), (f'file://{here}/work%20%2520%23%C3%BCnot/below.c', False)])
-same(names['relatedLocations'][0]['message']['text'], '1: Thread 0 reads [click] (http://evil) {{0}}')
-same(list(artifacts(results('tree')[0]['locations'])), [{'uri': 'src/deep.c', 'uriBaseId': 'SRCROOT'}])
+      ('a%3Ab.c', True), ('%C3%BC.c', True),
+      (f'file://{here}/work%20%2520%23%C3%BCnot/below.c', False)])
+same(names['relatedLocations'][0]['message']['text'],
+     '1: Thread 0 reads [click] (http://evil) {{0}}')
+same(list(artifacts(results('tree')[0]['locations'])),
+     [{'uri': 'src/deep.c', 'uriBaseId': 'SRCROOT'}])
 same(list(artifacts(results('hostile')[0]['locations'])), [{'uri': 'file:///src/%3Ci%3E.c'}])
 END
 
@@ -237,7 +259,8 @@ suites = {}
 for name in 'lost deadlock freed hostile all none bare inputs unsaid known'.split():
     data = open(name + '.junit', 'rb').read()
     text = data.decode()
-    assert not re.search('[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]', text), f'{name}: forbidden'
+    assert not re.search('[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]',
+                         text), f'{name}: forbidden'
     root = ET.fromstring(data)
     same(root.tag, 'testsuites')
     validate(root)
@@ -249,7 +272,8 @@ for name in 'lost deadlock freed hostile all none bare inputs unsaid known'.spli
 
 def text_report(name):
     """The text report, as wide as the text of failures."""
-    return subprocess.run(['snarl', 'report', '--width', '100', name], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(['snarl', 'report', '--width', '100', name], check=True,
+                          capture_output=True, text=True).stdout
 
 case, = suites['lost']
 same(case.attrib, {'classname': 'snarl.bank', 'name': "./bank 'two words'", 'time': '0.000'})
@@ -257,7 +281,8 @@ failure, = case
 same(failure.attrib, {'message': 'B001: Lost update on balance', 'type': 'atomicity/RWW'})
 same(failure.text, open('lost/expect.txt').read())
 
-# One command with three bugs, without the bug of an earlier hunt; known bugs do not fail and come last.
+# One command with three bugs, without the bug of an earlier hunt; known bugs do not fail and come
+# last.
 case, = suites['all']
 same(suites['all'].get('time'), '0.250')
 same([(f.tag, f.get('type')) for f in case],
@@ -297,28 +322,33 @@ def load(name):
     same(set(trace), {'displayTimeUnit', 'traceEvents'})
     events, tracks, ends = trace['traceEvents'], {}, {}
     # The members of the Trace Event Format for each type of event, and no others.
-    members = {'M': {'args'}, 'X': {'cat', 'ts', 'dur', 'args'}, 's': {'cat', 'id', 'ts'}, 'f': {'cat', 'id', 'ts', 'bp'}}
+    members = {'M': {'args'}, 'X': {'cat', 'ts', 'dur', 'args'}, 's': {'cat', 'id', 'ts'},
+               'f': {'cat', 'id', 'ts', 'bp'}}
     for e in events:
         same(set(e), {'ph', 'name', 'pid', 'tid'} | members[e['ph']])
         for key, value in e.items():
             number = isinstance(value, int) or (key == 'ts' and isinstance(value, float))
-            assert isinstance(value, dict if key == 'args' else str) if key in ('args', 'ph', 'name', 'cat', 'bp') else \
+            text = key in ('args', 'ph', 'name', 'cat', 'bp')
+            assert isinstance(value, dict if key == 'args' else str) if text else \
                 number and value >= 0, f'{key} of {e}'
         assert e['tid'] > 0 and e['pid'] > 0 and e.get('dur', 1) > 0, e
         if e['ph'] == 'M':
             kind, what = e['name'].split('_', 1)
             assert kind in ('process', 'thread') and what in ('name', 'sort_index'), e
-            same([(k, type(v)) for k, v in e['args'].items()], [(what, str if what == 'name' else int)])
+            same([(k, type(v)) for k, v in e['args'].items()],
+                 [(what, str if what == 'name' else int)])
         if e['ph'] == 'M' and e['name'] == 'thread_name':
             # Perfetto identifies threads by number alone, so numbers are unique over all processes.
             assert e['tid'] not in (tid for pid, tid in tracks), 'a track twice'
             tracks[e['pid'], e['tid']] = e['args']['name']
-    assert {e['pid'] for e in events if e['name'] == 'process_name'} >= {pid for pid, tid in tracks}, 'no such process'
+    assert ({e['pid'] for e in events if e['name'] == 'process_name'} >=
+            {pid for pid, tid in tracks}), 'no such process'
     for e in events:
         if e['ph'] != 'M':
             assert (e['pid'], e['tid']) in tracks, 'no such track'
     # Slices of a track do not overlap, and an arrow begins and ends inside a slice.
-    slices = sorted((e['pid'], e['tid'], e['ts'], e['ts'] + e['dur']) for e in events if e['ph'] == 'X')
+    slices = sorted((e['pid'], e['tid'], e['ts'], e['ts'] + e['dur'])
+                    for e in events if e['ph'] == 'X')
     for a, b in zip(slices, slices[1:]):
         assert a[:2] != b[:2] or a[3] <= b[2], f'{a} and {b} overlap'
     for e in events:
@@ -331,21 +361,27 @@ def load(name):
     return events, tracks, ends
 
 def slices(events, tracks, track):
-    return [(e['ts'], e['dur'], e['name'], e['cat']) for e in events if e['ph'] == 'X' and tracks[e['pid'], e['tid']] == track]
+    return [(e['ts'], e['dur'], e['name'], e['cat'])
+            for e in events if e['ph'] == 'X' and tracks[e['pid'], e['tid']] == track]
 
 def arrows(ends):
     return sorted((s['name'], s['ts'] - .5, f['ts'] - .5) for s, f in ends.values())
 
 # Times are line numbers of the trace, from 0.
 events, tracks, ends = load('lost')
-order = sorted((e['args']['sort_index'], tracks[1, e['tid']]) for e in events if e['name'] == 'thread_sort_index')
+order = sorted((e['args']['sort_index'], tracks[1, e['tid']])
+               for e in events if e['name'] == 'thread_sort_index')
 same([name for _, name in order],
      ['Thread 0 (main)', 'Thread 0.1', 'Thread 0.1 holds m', 'Thread 0.2', 'Thread 0.2 holds m'])
-same([e['args']['name'] for e in events if e['name'] == 'process_name'], ['B001: Lost update on balance'])
+same([e['args']['name'] for e in events if e['name'] == 'process_name'],
+     ['B001: Lost update on balance'])
 same(slices(events, tracks, 'Thread 0.1'), [
-    (5, 1, 'locks m', 'context'), (6, 1, 'writes balance', 'context'), (7, 1, 'unlocks m', 'context'),
-    (8, 1, 'locks m', 'context'), (9, 1, '1: reads balance', 'cause'), (10, 1, 'unlocks m', 'context'),
-    (17, 1, 'locks m', 'context'), (18, 1, '3: writes balance', 'cause'), (19, 1, 'unlocks m', 'context')])
+    (5, 1, 'locks m', 'context'), (6, 1, 'writes balance', 'context'),
+    (7, 1, 'unlocks m', 'context'),
+    (8, 1, 'locks m', 'context'), (9, 1, '1: reads balance', 'cause'),
+    (10, 1, 'unlocks m', 'context'),
+    (17, 1, 'locks m', 'context'), (18, 1, '3: writes balance', 'cause'),
+    (19, 1, 'unlocks m', 'context')])
 same(slices(events, tracks, 'Thread 0 (main)'),
      [(20, 1, 'joins thread 0.1', 'context'), (21, 1, 'fails its assertion', 'failure')])
 same(slices(events, tracks, 'Thread 0.1 holds m'),
@@ -354,17 +390,20 @@ same(slices(events, tracks, 'Thread 0.2 holds m'), [(11, 3, 'm', 'lock'), (14, 3
 same(arrows(ends), [('conflict', 9, 15), ('conflict', 15, 18),
                     ('lock handed over', 10, 11), ('lock handed over', 16, 17)])
 read, = [e for e in events if e['name'] == '1: reads balance']
-same(read['args'], {'op': 'read', 'object': 'balance', 'locks': 'm', 'function': 'deposit', 'file': 'bank.c',
+same(read['args'], {'op': 'read', 'object': 'balance', 'locks': 'm', 'function': 'deposit',
+                    'file': 'bank.c',
                     'line': 8, 'source': 'value = balance;'})
 
 events, tracks, ends = load('deadlock')
-same(slices(events, tracks, 'Thread 0.1'), [(3, 1, '2: locks left', 'cause'), (4, 1, '3: waits for right', 'failure')])
+same(slices(events, tracks, 'Thread 0.1'),
+     [(3, 1, '2: locks left', 'cause'), (4, 1, '3: waits for right', 'failure')])
 same(slices(events, tracks, 'Thread 0.1 holds left'), [(3, 4, 'left', 'lock')])
 same(slices(events, tracks, 'Thread 0.2 holds right'), [(2, 5, 'right', 'lock')])
 same(arrows(ends), [('waited for', 2, 4), ('waited for', 3, 5)])
 
 events, tracks, ends = load('all')
-same([e['args']['name'][:5] for e in events if e['name'] == 'process_name'], ['B001:', 'B002:', 'B003:', 'B004:'])
+same([e['args']['name'][:5] for e in events if e['name'] == 'process_name'],
+     ['B001:', 'B002:', 'B003:', 'B004:'])
 same([tracks[e['pid'], e['pid']] for e in events if e['name'] == 'process_name'],
      ['Thread 0 (main)'] * 4)
 for name in 'freed', 'hostile', 'bare':

@@ -92,5 +92,6 @@ printf '#!/bin/sh\n' >bank
 sed "s|/nowhere/bank|$PWD/bank|" lost/bug.json >bug.json && cp bug.json lost/bug.json
 touch -d 2001-01-01 bank
 snarl report lost >changed.txt
-grep -q 'bank.c has changed since the program was built' changed.txt || fail "a newer source is shown"
+grep -q 'bank.c has changed since the program was built' changed.txt ||
+	fail "a newer source is shown"
 ! grep -q 'value = balance' changed.txt || fail "lines of a newer source"

@@ -1,6 +1,6 @@
 # The steps that snarl hunt prints, of bugs in which steps are easily confused: two accesses at one
-# place, a failure between the steps of its cause, blocked threads without a known cause, and a thread
-# that ended before it woke another one.
+# place, a failure between the steps of its cause, blocked threads without a known cause, and a
+# thread that ended before it woke another one.
 . "$SNARL_ROOT/tests/lib.sh"
 
 # hunt NAME: builds NAME.c and finds its bug; the file printed has what snarl printed

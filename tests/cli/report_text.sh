@@ -1,5 +1,5 @@
-# The text format, compared with expected output: a lost update, a deadlock and a use after free with
-# hand-written traces; then other widths, ASCII, with and without colour.
+# The text format, compared with expected output: a lost update, a deadlock and a use after free
+# with hand-written traces; then other widths, ASCII, with and without colour.
 . "$SNARL_ROOT/tests/lib.sh"
 cp -r "$SNARL_ROOT/tests/cli/report/." .
 cp lost/bank.c .
@@ -17,7 +17,9 @@ same "60 columns of ASCII" lost/expect-60.txt narrow.txt
 
 # Commands are never broken.
 for width in 40 77 100 200; do
-	LC_ALL=C snarl report --width $width lost | awk -v most=$width '!/: snarl replay / && length($0) > most { print; bad = 1 } END { exit bad }' ||
+	LC_ALL=C snarl report --width $width lost |
+		awk -v most=$width '!/: snarl replay / && length($0) > most { print; bad = 1 }
+			END { exit bad }' ||
 		fail "wider than $width columns"
 done
 
@@ -38,7 +40,8 @@ mkdir -p deep/src bin
 cp "$SNARL_ROOT/examples/bank.c" deep/src/teller.c
 (cd deep/src && snarl-cc -g -O1 -pthread teller.c -o ../../bin/teller)
 snarl hunt --quiet --out elsewhere -- bin/teller >/dev/null 2>&1 </dev/null || [ $? = 1 ]
-grep -q '│     value = balance;$' elsewhere/bugs/B001/report.txt || { cat elsewhere/bugs/B001/report.txt; fail "no source lines"; }
+grep -q '│     value = balance;$' elsewhere/bugs/B001/report.txt ||
+	{ cat elsewhere/bugs/B001/report.txt; fail "no source lines"; }
 
 # bug.json identifies events by their index in the traces. Without indexes, as in files of older
 # versions, the goals of the schedule identify them.

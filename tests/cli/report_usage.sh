@@ -10,7 +10,8 @@ refused() {
 	snarl report "$@" >out 2>err || status=$?
 	[ $status = "$refused_status" ] || fail "report $*: exit $status instead of $refused_status"
 	[ "$(wc -l <err)" = 1 ] || { cat err; fail "report $*: not one line"; }
-	grep -qF -e "$refused_text" err || { cat err; fail "report $*: no word of '$refused_text'"; }
+	grep -qF -e "$refused_text" err ||
+		{ cat err; fail "report $*: no word of '$refused_text'"; }
 	[ ! -s out ] || fail "report $*: something on stdout"
 }
 refused 3 'cannot read snarl-out: No such file'
@@ -28,20 +29,24 @@ cp -r "$SNARL_ROOT/tests/cli/report/deadlock" all/bugs/B010
 cp -r "$SNARL_ROOT/tests/cli/report/freed" all/bugs/B1000
 mkdir all/bugs/unfinished
 cat >all/results.json <<'END'
-{"version":1,"program":"/nowhere/bank","runs":12,"seconds":0.25,"bugs":[{"id":"B001"}],"coverage":{"interleavings":5}}
+{"version":1,"program":"/nowhere/bank","runs":12,"seconds":0.25,"bugs":[{"id":"B001"}],
+"coverage":{"interleavings":5}}
 END
 
 snarl report all >all.txt || fail "exit $?"
 [ "$(grep -c '^B[0-9]*: ' all.txt)" = 3 ] || fail "not three bugs"
-[ "$(sed -n 's/^\(B[0-9]*\): .*/\1/p' all.txt | tr '\n' ' ')" = 'B001 B002 B003 ' ] || fail "not by number"
+[ "$(sed -n 's/^\(B[0-9]*\): .*/\1/p' all.txt | tr '\n' ' ')" = 'B001 B002 B003 ' ] ||
+	fail "not by number"
 
 [ "$(snarl report -f html all)" = all/index.html ] || fail "it does not say where the index is"
-for page in all/index.html all/bugs/B001/report.html all/bugs/B1000/report.html all/bugs/B010/report.html; do
+for page in all/index.html all/bugs/B001/report.html all/bugs/B1000/report.html \
+	all/bugs/B010/report.html; do
 	[ -s $page ] || fail "no $page"
 done
 [ -z "$(find all -name '*.tmp')" ] || fail "left over: *.tmp"
 [ "$(snarl report -f html -o elsewhere all/)" = elsewhere/index.html ] || fail "--out"
-cmp elsewhere/index.html all/index.html && cmp elsewhere/bugs/B1000/report.html all/bugs/B1000/report.html ||
+cmp elsewhere/index.html all/index.html &&
+	cmp elsewhere/bugs/B1000/report.html all/bugs/B1000/report.html ||
 	fail "--out writes something else"
 [ "$(snarl report --format=html lost)" = lost/report.html ] || fail "html of one bug"
 snarl report -f html -o - lost | cmp - lost/report.html || fail "html on stdout"
@@ -82,7 +87,8 @@ cp "$SNARL_ROOT/tests/cli/report/lost/bug.json" bare/
 printf 'snarl-text 1\n0 create 0.1\n0.1 nonsense\n' >bare/trace.snarl
 echo nonsense >bare/schedule.txt
 snarl report bare >bare.txt || fail "damaged parts: exit $?"
-grep -q 'Only the events named in bug.json are shown: .*trace.snarl' bare.txt || fail "no note about the trace"
+grep -q 'Only the events named in bug.json are shown: .*trace.snarl' bare.txt ||
+	fail "no note about the trace"
 grep -q 'The schedule is not shown: .*schedule.txt:1' bare.txt || fail "no note about the schedule"
 grep -q '1 reads balance' bare.txt || fail "no steps from bug.json"
 

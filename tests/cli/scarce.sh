@@ -127,20 +127,23 @@ int main(void)
 }
 END
 snarl cc -pthread default.c -o default
-snarl record --exit-code --out t.snarl ./default 2>err || { cat err; fail "$what: signal recorded"; }
+snarl record --exit-code --out t.snarl ./default 2>err ||
+	{ cat err; fail "$what: signal recorded"; }
 snarl test --runs 1 -- ./default 2>err || { cat err; fail "$what: signal under control"; }
 grep -q '^snarl: 1 run in .* 1 interleaving, 0 bugs$' err || { cat err; fail "summary of one run"; }
 
 # A trace limited by --max-size has what fits; the number of lost records is printed.
 what="a small trace"
 RECORD_OPTIONS="--max-size 64K" record t.snarl ./prog plain 300000 || fail "$what"
-grep -q 'records were lost: .*--max-size' record.err || { cat record.err; fail "$what: no word of lost records"; }
+grep -q 'records were lost: .*--max-size' record.err ||
+	{ cat record.err; fail "$what: no word of lost records"; }
 "$tools/count" t.snarl lock >/dev/null || fail "$what: unreadable"
 ! grep 'until it was killed or replaced' record.err || fail "$what: no end"
 for size in 0 1K 64X -1 99999999G; do
 	status=0
 	snarl record --max-size $size ./prog plain 10 >out 2>err || status=$?
-	[ $status = 2 ] && grep -q 'needs a size' err || { cat err; fail "$what: $size: exit $status"; }
+	[ $status = 2 ] && grep -q 'needs a size' err ||
+		{ cat err; fail "$what: $size: exit $status"; }
 done
 
 mkdir read-only
@@ -155,23 +158,27 @@ mount -t tmpfs -o size=600k none small 2>/dev/null || exit 0
 trap 'umount small' EXIT
 for how in plain child; do
 	status=0
-	snarl record --exit-code --max-size 1G --out small/t.snarl ./prog $how 300000 >out 2>err || status=$?
+	snarl record --exit-code --max-size 1G --out small/t.snarl ./prog $how 300000 >out 2>err ||
+		status=$?
 	[ "$(cat out)" = 0 ] || { cat out err; fail "full disk, $how: the program failed"; }
 	[ $status = 0 ] || [ $status = 3 ] || { cat err; fail "full disk, $how: exit $status"; }
-	grep -qi -e 'lost' -e 'no space' -e unrecorded err || { cat err; fail "full disk, $how: nothing said"; }
+	grep -qi -e 'lost' -e 'no space' -e unrecorded err ||
+		{ cat err; fail "full disk, $how: nothing said"; }
 	ls -l small
 	cat err
 	rm -f small/*
 done
 # By default a recording takes at most half of the free space.
-snarl record --exit-code --out small/t.snarl ./prog plain 300000 >out 2>err || { cat err; fail "half of the disk"; }
+snarl record --exit-code --out small/t.snarl ./prog plain 300000 >out 2>err ||
+	{ cat err; fail "half of the disk"; }
 grep -q 'records were lost' err || { cat err; fail "half of the disk: nothing said"; }
 [ "$(stat -c %s small/t.snarl)" -le 400000 ] || { ls -l small; fail "more than half of the disk"; }
 rm -f small/*
 
 # If not a byte can be written, record fails and the older trace stays.
 what="no room for a byte"
-snarl record --quiet --out small/t.snarl ./prog plain 10 >out 2>err </dev/null || fail "$what: $(cat err)"
+snarl record --quiet --out small/t.snarl ./prog plain 10 >out 2>err </dev/null ||
+	fail "$what: $(cat err)"
 cp small/t.snarl older
 cat /dev/zero >small/fill 2>/dev/null || :
 status=0

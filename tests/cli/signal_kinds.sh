@@ -46,7 +46,8 @@ for cc in $(one_of $(compilers)); do
 	"$tools/count" t.snarl start >starts
 	! grep '^~' starts || fail "$cc: births: threads without a name"
 	# A signal after a thread's end event leaves no event.
-	[ "$(awk '$2 == "signal" && NF == 2 { print $1 }' stats)" -le 100 ] || fail "$cc: births: signals"
+	[ "$(awk '$2 == "signal" && NF == 2 { print $1 }' stats)" -le 100 ] ||
+		fail "$cc: births: signals"
 
 	mode=timer
 	kinds timer
@@ -57,7 +58,10 @@ for cc in $(one_of $(compilers)); do
 	     $2 == "signal-return" { inside = 0; next }
 	     inside || $2 != "write" || $3 !~ /^shared/ { next }
 	     { at = $3; sub(/shared\+?/, "", at); at /= 4
-	       if (seen++ && at != (last + 1) % 32) { print "line " NR ": " last " then " at; exit 1 }
+	       if (seen++ && at != (last + 1) % 32) {
+		       print "line " NR ": " last " then " at
+		       exit 1
+	       }
 	       last = at }
 	     END { if (seen < 1000) { print seen " writes"; exit 1 } }' events ||
 		fail "$cc: timer: another order"

@@ -90,7 +90,8 @@ for cc in $(one_of $(compilers)); do
 		read -r hits jumps <record.out
 		[ "$hits" = 400 ] || fail "$cc: $hits signals arrived"
 		snarl dump --stats t.snarl >stats
-		[ "$(count signal)" = "$hits" ] || fail "$cc: $(count signal) of $hits handlers entered"
+		[ "$(count signal)" = "$hits" ] ||
+			fail "$cc: $(count signal) of $hits handlers entered"
 		[ "$(count signal-return)" = $((hits - jumps)) ] ||
 			fail "$cc: $(count signal-return) returns, $jumps jumps of $hits"
 		[ "$(count longjmp)" = "$jumps" ] || fail "$cc: $(count longjmp) of $jumps jumps"

@@ -57,7 +57,8 @@ for cc in $(compilers); do
 	record first.snarl ./prog
 	check first.snarl put=8192 warm=90112
 	snarl dump --sites first.snarl >list
-	[ "$(head -n 1 list)" = "snarl-sites 2" ] || fail "$cc: no site is marked: $(head -n 1 list)"
+	[ "$(head -n 1 list)" = "snarl-sites 2" ] ||
+		fail "$cc: no site is marked: $(head -n 1 list)"
 	# Only the write in `put` is cold; `get` reads as much warm memory as cold.
 	[ $(grep -c '+$' list) = 1 ] || fail "$cc: $(grep '+$' list)"
 	sed 's/+$//; s/^snarl-sites 2/snarl-sites 1/' list >unmarked
@@ -74,5 +75,6 @@ for cc in $(compilers); do
 	RECORD_OPTIONS='--window 64K --sites unmarked' record plain.snarl ./prog 1 10
 	[ "$(writes plain.snarl put)" -lt 8192 ] || fail "$cc: the window is too large for the test"
 	RECORD_OPTIONS='--window 64K --sites list' record marked.snarl ./prog 1 10
-	[ "$(writes marked.snarl put)" = 16384 ] || fail "$cc: early history is missing: $(writes marked.snarl put)"
+	[ "$(writes marked.snarl put)" = 16384 ] ||
+		fail "$cc: early history is missing: $(writes marked.snarl put)"
 done

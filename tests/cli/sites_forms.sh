@@ -141,7 +141,8 @@ check() {
 	# All shared accesses are still recorded.
 	RECORD_OPTIONS=--no-filter record c.snarl ./prog
 	accesses c.snarl >all
-	[ "$(grep -c private all)" = 4 ] || { cat all; fail "$1: no private accesses without a list"; }
+	[ "$(grep -c private all)" = 4 ] ||
+		{ cat all; fail "$1: no private accesses without a list"; }
 	grep _shared all >want
 	grep _shared got >got.shared
 	[ "$(wc -l <want)" = 2 ] || { cat all; fail "$1: no shared accesses"; }

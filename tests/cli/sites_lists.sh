@@ -65,7 +65,8 @@ accesses() {
 # err
 recorded() {
 	status=0
-	SNARL_OPTIONS=filter=off${list:+:sites=$list} snarl record "$@" >out 2>err </dev/null || status=$?
+	SNARL_OPTIONS=filter=off${list:+:sites=$list} snarl record "$@" >out 2>err </dev/null ||
+		status=$?
 }
 expect() {
 	[ "$status" = "$1" ] || { cat out err; fail "$2: exit $status, not $1"; }
@@ -110,7 +111,8 @@ snarl dump --sites t.snarl >got
 same "the list of a trace at known sites" want got
 snarl dump --stats t.snarl | grep -q '^[1-9][0-9]* of [0-9]* inlined sites were switched off$' ||
 	fail "dump --stats does not say what is off"
-snarl dump --stats --json t.snarl | grep -q '"known_sites":{"used":true,"total":[0-9]*,"off":[1-9][0-9]*,"unknown":0}' ||
+snarl dump --stats --json t.snarl |
+	grep -q '"known_sites":{"used":true,"total":[0-9]*,"off":[1-9][0-9]*,"unknown":0}' ||
 	fail "dump --stats --json does not say what is off"
 snarl dump --stats --json 12.snarl | grep -q known_sites && fail "known sites out of nowhere"
 # A list that has the module but no sites switches all off.
@@ -121,7 +123,8 @@ accesses t.snarl >got
 # A trace made without the filter lists all sites, which is reported.
 recorded --sites all.snarl --out t.snarl -- ./prog 12
 expect 0 "a trace of all"
-grep -q 'all.snarl was recorded with --no-filter: all its sites are recorded' err || fail "$(cat err)"
+grep -q 'all.snarl was recorded with --no-filter: all its sites are recorded' err ||
+	fail "$(cat err)"
 accesses t.snarl >got
 same "a trace of all" all got
 
@@ -134,13 +137,16 @@ sed 's/^[0-9.]* //' first >want
 same "fork" want got
 recorded --sites 1.snarl --json --out j.snarl -- ./prog 1
 expect 0 "--json"
-grep -q '"known_sites":{"used":true,"total":[0-9]*,"off":[1-9][0-9]*,"unknown":0}' out || fail "$(cat out)"
+grep -q '"known_sites":{"used":true,"total":[0-9]*,"off":[1-9][0-9]*,"unknown":0}' out ||
+	fail "$(cat out)"
 
 # A list for another build does not apply.
 snarl-cc -O1 -pthread -DSTEP=2 prog.c -o newer
 recorded --sites 1.snarl --out t.snarl -- ./newer 12
 expect 0 "another build"
-grep -q '^snarl: 0 of \([0-9]*\) inlined sites were switched off; \1 stayed on because the list does not know their module (another build?)$' err ||
+why='the list does not know their module (another build?)'
+off='inlined sites were switched off'
+grep -q "^snarl: 0 of \([0-9]*\) $off; \1 stayed on because $why\$" err ||
 	fail "another build: $(cat err)"
 accesses t.snarl >got
 same "another build" all got
@@ -150,7 +156,8 @@ snarl-cc -O1 -pthread --no-inline prog.c -o calls
 RECORD_OPTIONS= record c.snarl ./calls 1
 recorded --sites c.snarl --out t.snarl -- ./calls 12
 expect 0 "--no-inline"
-grep -q '^snarl: no site was switched off: the program has no inlined ones (was it built with --no-inline?)$' err ||
+why='the program has no inlined ones (was it built with --no-inline?)'
+grep -q "^snarl: no site was switched off: $why\$" err ||
 	fail "--no-inline: $(cat err)"
 accesses t.snarl >got
 same "--no-inline" all got
@@ -190,7 +197,8 @@ if ./deny /bin/true; then
 	expect 0 "no change of code"
 	[ "$(cat out)" = "2 2 25" ] || fail "no change of code: $(cat out)"
 	grep -q '^snarl: this system forbids to change code: all sites are recorded$' err &&
-		grep -q '^snarl: 0 of [0-9]* inlined sites were switched off$' err || fail "$(cat err)"
+		grep -q '^snarl: 0 of [0-9]* inlined sites were switched off$' err ||
+		fail "$(cat err)"
 	accesses t.snarl >got
 	same "no change of code" all got
 fi
@@ -206,12 +214,14 @@ sed 's/^snarl-sites 1/snarl-sites 3/' 1.sites >newer.sites
 for file in noend cut middle newer empty; do
 	recorded --sites $file.sites --out kept.snarl -- ./prog 12
 	expect 3 "$file"
-	[ "$(wc -l <err)" = 1 ] && grep -q "^snarl record: .*$file.sites" err || fail "$file: $(cat err)"
+	[ "$(wc -l <err)" = 1 ] && grep -q "^snarl record: .*$file.sites" err ||
+		fail "$file: $(cat err)"
 	list=$PWD/$file.sites
 	recorded --out t.snarl -- ./prog 12
 	list=
 	expect 0 "$file, by the runtime"
-	[ "$(grep -c '^snarl: all sites are recorded, the list was not used: it is .*'"$file.sites\$" err)" = 1 ] &&
+	unused='^snarl: all sites are recorded, the list was not used: it is '
+	[ "$(grep -c "$unused.*$file.sites\$" err)" = 1 ] &&
 		grep -q '^snarl: all sites were on: the list of sites was not used: it is ' err ||
 		fail "$file, by the runtime: $(cat err)"
 	accesses t.snarl >got
@@ -224,7 +234,8 @@ expect 0 "a list that is not there"
 grep -q 'the list was not used: it cannot be opened: .*nowhere.sites' err || fail "$(cat err)"
 recorded --sites nowhere.snarl --out kept.snarl -- ./prog 12
 expect 3 "a trace that is not there"
-[ "$(wc -l <err)" = 1 ] && grep -q '^snarl record: nowhere.snarl: No such file' err || fail "$(cat err)"
+[ "$(wc -l <err)" = 1 ] && grep -q '^snarl record: nowhere.snarl: No such file' err ||
+	fail "$(cat err)"
 same "the old trace" old kept.snarl
 recorded --sites 1.snarl --no-filter -- ./prog 12
 expect 2 "--no-filter and --sites"

@@ -79,7 +79,8 @@ int main(void)
 	work(NULL);
 	pthread_create(&thread, NULL, work, NULL);
 	pthread_join(thread, NULL);
-	fprintf(stderr, "shared %s, private %s\n", which((const void *)shared), which((const void *)private));
+	fprintf(stderr, "shared %s, private %s\n", which((const void *)shared),
+		which((const void *)private));
 	printf("%ld\n", all[49]);
 	return 0;
 }

@@ -26,7 +26,8 @@ for cc in $(compilers); do
 			same "$cc, seed $seed, $variant: another result" hooks.out loops.out
 			same "$cc, seed $seed, $variant: other events" hooks.txt loops.txt
 			compared=$((compared + 1))
-			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] || fewer=$((fewer + 1))
+			[ "$(cat loops.records)" -ge "$(cat hooks.records)" ] ||
+				fewer=$((fewer + 1))
 		done
 	done
 	# table[from[i]]++ needs hooks without a list; with a list that turns the table off it runs

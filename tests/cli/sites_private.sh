@@ -66,11 +66,13 @@ END
 
 # functions TRACE: prints which of the three have accesses
 functions() {
-	snarl dump --kind access "$1" | sed -n 's/.*  \(together\|alone\|late\) .*/\1/p' | sort -u | tr '\n' ' '
+	snarl dump --kind access "$1" | sed -n 's/.*  \(together\|alone\|late\) .*/\1/p' | sort -u |
+		tr '\n' ' '
 }
 # on TRACE: prints which functions have a site in its list
 on() {
-	SNARL_OPTIONS=filter=off snarl record -q --sites "$1" --out on.snarl -- ./prog more >/dev/null
+	SNARL_OPTIONS=filter=off snarl record -q --sites "$1" --out on.snarl -- ./prog more \
+		>/dev/null
 	functions on.snarl
 }
 
@@ -78,16 +80,22 @@ for cc in gcc clang; do
 	command -v $cc >/dev/null || continue
 	SNARL_CC=$cc snarl-cc -O1 -pthread --no-loops prog.c -o prog
 	RECORD_OPTIONS= record a.snarl ./prog
-	[ "$(functions a.snarl)" = "alone together " ] || fail "$cc: nothing private was kept: $(functions a.snarl)"
-	snarl dump --text --no-symbols a.snarl | grep -q '^meta cut_lines none$' || fail "$cc: no line cut_lines"
+	[ "$(functions a.snarl)" = "alone together " ] ||
+		fail "$cc: nothing private was kept: $(functions a.snarl)"
+	snarl dump --text --no-symbols a.snarl | grep -q '^meta cut_lines none$' ||
+		fail "$cc: no line cut_lines"
 	[ "$(on a.snarl)" = "together " ] || fail "$cc: on: $(on a.snarl)"
 
 	for near in '' -DNEAR; do
 		SNARL_CC=$cc snarl-cc -O1 -pthread --no-loops $near prog.c -o prog
 		RECORD_OPTIONS='--window 64K' record b.snarl ./prog more
 		snarl dump --text --no-symbols b.snarl | grep '^meta cut_' >cut
-		grep -q '^meta cut_locations [1-9]' cut && grep -q '^meta cut_lines [0-9a-f]*-[0-9a-f]*\(,\|$\)' cut || fail "$cc: $(cat cut)"
-		[ "$(functions b.snarl)" = "alone late together " ] || fail "$cc: nothing private was kept: $(functions b.snarl)"
-		[ "$(on b.snarl)" = "${near:+alone }late together " ] || fail "$cc: with cut memory$near, on: $(on b.snarl)"
+		grep -q '^meta cut_locations [1-9]' cut &&
+			grep -q '^meta cut_lines [0-9a-f]*-[0-9a-f]*\(,\|$\)' cut ||
+			fail "$cc: $(cat cut)"
+		[ "$(functions b.snarl)" = "alone late together " ] ||
+			fail "$cc: nothing private was kept: $(functions b.snarl)"
+		[ "$(on b.snarl)" = "${near:+alone }late together " ] ||
+			fail "$cc: with cut memory$near, on: $(on b.snarl)"
 	done
 done

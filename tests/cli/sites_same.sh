@@ -8,7 +8,8 @@ shared_of() {
 	trace=$1
 	shift
 	$fixed snarl record --exit-code --out "$trace.snarl" "$@" $more -- ./prog $arguments \
-		>"$trace.out" 2>err </dev/null || { cat "$trace.out" err; fail "$name, $cc: cannot record"; }
+		>"$trace.out" 2>err </dev/null ||
+		{ cat "$trace.out" err; fail "$name, $cc: cannot record"; }
 	"$tools/shared" "$trace.snarl" >"$trace.txt" || fail "$name, $cc: cannot read the trace"
 }
 

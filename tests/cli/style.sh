@@ -7,7 +7,8 @@ work=$PWD
 cd "$SNARL_ROOT"
 
 find src -name '*.[chS]' -o -name '*.def' | LC_ALL=C sort >"$work/sources"
-[ "$(wc -l <"$work/sources")" -ge 500 ] || fail "found only $(wc -l <"$work/sources") source files below src"
+[ "$(wc -l <"$work/sources")" -ge 500 ] ||
+	fail "found only $(wc -l <"$work/sources") source files below src"
 
 for header in $(grep '\.h$' "$work/sources") include/*.h; do
 	gcc -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -Wall -Wextra -Werror -Wno-unused-function \
@@ -17,7 +18,8 @@ done
 
 most=900	# one concept per file: longer files hold several
 { cat "$work/sources"; find include tests -name '*.[ch]'; } | xargs wc -l |
-	awk -v most=$most '$2 != "total" && $1 > most { print $2 " has " $1 " lines"; bad = 1 } END { exit bad }' ||
+	awk -v most=$most '$2 != "total" && $1 > most { print $2 " has " $1 " lines"; bad = 1 }
+		END { exit bad }' ||
 	fail "files over $most lines"
 
 # violations DIRECTIONS SOURCES: prints each include that the directions do not allow.
@@ -41,7 +43,7 @@ function allow(room, want, n, word, i) {
 	for (i = 1; i <= n; i++) {
 		if (sub(/^[+]/, "", word[i])) {
 			if (!(word[i] in listed)) {
-				print "the directions of " room " name " word[i] ", which is no room"
+				print "the directions of " room " name " word[i] ", no room"
 				bad = 1
 			}
 			if (!((want, word[i]) in expanded)) {
@@ -88,13 +90,16 @@ violations() {
 	awk -f "$work/directions.awk" "$@"
 }
 
-sed -n '/^<!-- directions -->$/,/^<!-- end of directions -->$/s/^    //p' CONTRIBUTING.md >"$work/directions"
+sed -n '/^<!-- directions -->$/,/^<!-- end of directions -->$/s/^    //p' CONTRIBUTING.md \
+	>"$work/directions"
 [ "$(wc -l <"$work/directions")" -ge 10 ] || fail "CONTRIBUTING.md lists no directions"
-violations "$work/directions" "$work/sources" || fail "includes against the directions of CONTRIBUTING.md"
+violations "$work/directions" "$work/sources" ||
+	fail "includes against the directions of CONTRIBUTING.md"
 
 # The check itself: with no room allowed anything, it must complain.
 sed 's/ .*//' "$work/directions" >"$work/nothing"
-! violations "$work/nothing" "$work/sources" >/dev/null || fail "violations of the directions are not seen"
+! violations "$work/nothing" "$work/sources" >/dev/null ||
+	fail "violations of the directions are not seen"
 
 # unnamed_files ROOMS: prints each source file that the README of its folder does not name, and each
 # file in the first column of a table there that does not exist. A README names `x.c` as `x.c`,
@@ -131,7 +136,8 @@ touch "$work/rooms/room/new.c" "$work/rooms/room/both.c" "$work/rooms/room/both.
 
 # named_files FILE…: prints each source file that these pages name and that is not there.
 named_files() {
-	grep -oE '`(src/)?(abi|analyze|base|cmd|coverage|explore|learn|report|runtime|sched|symbol|trace|wrap)/[a-z_0-9/]+\.(c|h|S|def)`' \
+	rooms='abi|analyze|base|cmd|coverage|explore|learn|report|runtime|sched|symbol|trace|wrap'
+	grep -oE "\`(src/)?($rooms)/[a-z_0-9/]+\.(c|h|S|def)\`" \
 		/dev/null "$@" | tr -d '`' | while IFS=: read -r page path; do
 		[ -e "src/${path#src/}" ] || echo "$page names $path"
 	done

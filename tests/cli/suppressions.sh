@@ -12,7 +12,11 @@ snarl_runs() {
 	status=0
 	snarl "$runs_command" --runs 300 --out out --suppressions lines -- "./$runs_program" \
 		>runs.out 2>runs.err </dev/null || status=$?
-	[ $status = "$runs_want" ] || { cat runs.err; fail "$runs_command $runs_program, $*: exit $status, not $runs_want"; }
+	[ $status = "$runs_want" ] ||
+		{
+			cat runs.err
+			fail "$runs_command $runs_program, $*: exit $status, not $runs_want"
+		}
 }
 
 # expect EXPRESSION: about the results r, their bugs b and candidates c
@@ -29,7 +33,8 @@ expect() {
 silent() {
 	snarl_runs 0 hunt "$@"
 	expect "r['runs'] == 300 and r['failed_runs'] > 0 and r['suppressed'] > 0 and not b"
-	expect "c['suppressed'] > 0 and c['predicted'] == c['pruned'] + c['suppressed'] + c['tried']"
+	expect "c['suppressed'] > 0 and \\
+		c['predicted'] == c['pruned'] + c['suppressed'] + c['tried']"
 	grep -q 'suppressed' runs.err || fail "hunt says nothing of what it suppressed"
 	[ ! -d out/bugs ] || fail "a folder of a suppressed bug"
 	snarl_runs 0 test "$@"
@@ -137,7 +142,8 @@ grep -q '^0 candidates .*; [1-9][0-9]* suppressed$' none || { cat none; fail "an
 snarl analyze --suppressions lines --json bank.snarl | python3 -c '
 import json, sys
 r = json.load(sys.stdin)
-sys.exit(r["predicted"] != 0 or r["candidates"] != [] or r["suppressed"] < 1)' || fail "analyze --json"
+sys.exit(r["predicted"] != 0 or r["candidates"] != [] or r["suppressed"] < 1)' ||
+	fail "analyze --json"
 
 # A suppression file that is damaged or missing.
 printf 'race:x\n\nraces:y\n' >bad
@@ -145,9 +151,12 @@ for command in hunt test analyze; do
 	status=0
 	snarl $command --suppressions bad ./bank >runs.out 2>runs.err </dev/null || status=$?
 	[ $status = 2 ] || fail "$command with a bad file: exit $status"
-	grep -q "^snarl $command: bad:3: no type 'races'" runs.err || { cat runs.err; fail "$command: no message about line 3"; }
+	grep -q "^snarl $command: bad:3: no type 'races'" runs.err ||
+		{ cat runs.err; fail "$command: no message about line 3"; }
 	[ "$(wc -l <runs.err)" = 1 ] || { cat runs.err; fail "$command: more than a line"; }
 	status=0
-	snarl $command --suppressions no-such-file ./bank >runs.out 2>runs.err </dev/null || status=$?
-	[ $status = 2 ] && grep -q 'no-such-file: No such file' runs.err || fail "$command without the file: exit $status"
+	snarl $command --suppressions no-such-file ./bank >runs.out 2>runs.err </dev/null ||
+		status=$?
+	[ $status = 2 ] && grep -q 'no-such-file: No such file' runs.err ||
+		fail "$command without the file: exit $status"
 done

@@ -96,7 +96,8 @@ compare() {
 		if (bad && wrong++ < 5)
 			print "ours:   " mine "\ntheirs: " $0
 	}
-	END { print total + 0, "compared,", wrong + 0, "differ"; exit wrong > 0 || total == 0 }' >verdict ||
+	END { print total + 0, "compared,", wrong + 0, "differ";
+		exit wrong > 0 || total == 0 }' >verdict ||
 		{ cat verdict; fail "$1 ($how)"; }
 	grep -q "^$2 compared, 0 differ" verdict || { cat verdict; fail "$1 ($how)"; }
 }

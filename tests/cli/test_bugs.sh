@@ -9,11 +9,14 @@ bugs() {
 	cat >"$name.c"
 	snarl-cc -g -O1 -pthread "$name.c" -o "$name"
 	status=0
-	snarl test --keep-going --runs 400 --replays 1 --out "out-$name" "$@" -- "./$name" 2>err </dev/null || status=$?
+	snarl test --keep-going --runs 400 --replays 1 --out "out-$name" "$@" -- "./$name" 2>err \
+		</dev/null || status=$?
 	[ $status = 1 ] || { cat err; fail "$name: exit $status, not 1"; }
+	failure='.*"failure":"\([^"]*\)".*"sites":\[\(.*\)\],"variable":\([^,]*\),.*'
+	site='{"thread":[^,]*,"function":"\([^"]*\)","file":"\([^"]*\)","line":\([0-9]*\),'
+	site=$site'"op":"\([a-z]*\)"[^}]*},*'
 	for bug in "out-$name"/bugs/B*; do
-		sed 's/.*"failure":"\([^"]*\)".*"sites":\[\(.*\)\],"variable":\([^,]*\),.*/\1 \2 \3/' $bug/bug.json |
-			sed 's/{"thread":[^,]*,"function":"\([^"]*\)","file":"\([^"]*\)","line":\([0-9]*\),"op":"\([a-z]*\)"[^}]*},*/\4 \1 \2:\3; /g'
+		sed "s/$failure/\1 \2 \3/; s/$site/\4 \1 \2:\3; /g" $bug/bug.json
 	done | sort >got
 }
 
@@ -167,7 +170,8 @@ int main(void)
 }
 C
 [ "$(wc -l <got)" = 1 ] || { cat got; fail "bystander: more than one bug"; }
-grep -q '^deadlock lock take bystander.c:8; lock take bystander.c:8;' got || { cat got; fail "bystander"; }
+grep -q '^deadlock lock take bystander.c:8; lock take bystander.c:8;' got ||
+	{ cat got; fail "bystander"; }
 
 # The summary and results.json have the number of interleavings.
 grep -q '^snarl: 400 runs in .* interleavings, 1 bug$' err || { cat err; fail "summary"; }
@@ -224,5 +228,6 @@ C
 	echo 'signal crash plugin_use plugin.c:10;  null' >want
 	same "host $option" want got
 	snarl replay out-host/bugs/B001 2>err && fail "host passes" || [ $? = 1 ]
-	grep -q 'crash at plugin.c:10 (plugin_use) by thread 0' err || { cat err; fail "host: replay"; }
+	grep -q 'crash at plugin.c:10 (plugin_use) by thread 0' err ||
+		{ cat err; fail "host: replay"; }
 done

@@ -7,7 +7,8 @@ found() {
 	found_program=$1
 	shift
 	status=0
-	snarl test --out "out-$found_program" "$@" -- "./$found_program" >found.out 2>found.err </dev/null || status=$?
+	snarl test --out "out-$found_program" "$@" -- "./$found_program" >found.out 2>found.err \
+		</dev/null || status=$?
 	[ $status = 1 ] || { cat found.err; fail "$found_program $*: exit $status, not 1"; }
 	[ ! -s found.out ] || fail "$found_program: something on stdout"
 }
@@ -26,11 +27,13 @@ for program in bank inversion buffer joblist session; do
 	for file in schedule.txt bug.json report.txt; do
 		[ -s "$bug/$file" ] || fail "$program: no $file"
 	done
-	grep -q "replay it: snarl replay out-$program/bugs/B001" found.err || fail "$program: no command"
+	grep -q "replay it: snarl replay out-$program/bugs/B001" found.err ||
+		fail "$program: no command"
 	replays --times 20 out-$program/bugs/B001
 	(cd / && replays --times 3 --backend kernel "$bug/schedule.txt")
 	replays --times 3 --no-fork-server "$bug"
-	snarl test --runs 500 --quiet -- ./${program}_fixed </dev/null || fail "${program}_fixed failed"
+	snarl test --runs 500 --quiet -- ./${program}_fixed </dev/null ||
+		fail "${program}_fixed failed"
 done
 grep -q '"class":"deadlock"' out-inversion/bugs/B001/bug.json || fail "inversion: class"
 grep -q '"function":"move"' out-inversion/bugs/B001/bug.json || fail "inversion: no function"
@@ -39,7 +42,8 @@ grep -q '"function":"move"' out-inversion/bugs/B001/bug.json || fail "inversion:
 for strategy in $(snarl test --strategy help | awk '{ print $1 }'); do
 	rm -rf out-bank
 	found bank --strategy "$strategy" --runs 5000
-	grep -q "^strategy $strategy\$" out-bank/bugs/B001/schedule.txt || fail "$strategy: schedule"
+	grep -q "^strategy $strategy\$" out-bank/bugs/B001/schedule.txt ||
+		fail "$strategy: schedule"
 	replays --times 3 out-bank/bugs/B001
 done
 
@@ -62,4 +66,5 @@ status=0
 snarl test --json --quiet --out js -- ./bank >js.out </dev/null || status=$?
 [ $status = 1 ] || fail "--json: exit $status"
 same "--json" js/results.json js.out
-grep -q '"bugs":\[{"id":"B001","class":"other","pattern":null,"failure":"assert"' js.out || fail "--json: bugs"
+grep -q '"bugs":\[{"id":"B001","class":"other","pattern":null,"failure":"assert"' js.out ||
+	fail "--json: bugs"

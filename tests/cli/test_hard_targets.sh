@@ -9,7 +9,8 @@ try() {
 	cat >"$name.c"
 	snarl-cc -g -O1 -pthread "$name.c" -o "$name"
 	status=0
-	timeout 100 snarl test --replays 1 --out "out-$name" "$@" -- "./$name" 2>err </dev/null || status=$?
+	timeout 100 snarl test --replays 1 --out "out-$name" "$@" -- "./$name" 2>err </dev/null ||
+		status=$?
 	[ $status = "$exit" ] || { cat err; fail "$name: exit $status, not $exit"; }
 	grep -q -e "$text" err || { cat err; fail "$name: no '$text'"; }
 }
@@ -94,7 +95,11 @@ try threads_first 0 'starts threads before main' --runs 5 -j2 <<'C'
 #include <pthread.h>
 static void *nothing(void *arg) { return arg; }
 static void *stay(void *arg) { for (;;) { volatile int i = 0; while (i < 1000) i++; } return arg; }
-__attribute__((constructor)) static void early(void) { pthread_t t; pthread_create(&t, 0, stay, 0); }
+__attribute__((constructor)) static void early(void)
+{
+	pthread_t t;
+	pthread_create(&t, 0, stay, 0);
+}
 int main(void) { pthread_t t; pthread_create(&t, 0, nothing, 0); return pthread_join(t, 0); }
 C
 

@@ -53,7 +53,8 @@ found() {
 	shift
 	status=0
 	rm -rf out
-	snarl test --out out "$@" -- ./world x "odd 'word\" $(printf 'a\nb')" <input 2>err || status=$?
+	snarl test --out out "$@" -- ./world x "odd 'word\" $(printf 'a\nb')" <input 2>err ||
+		status=$?
 	[ $status = 1 ] || { cat err; fail "$*: exit $status, not 1"; }
 	grep -q "^failure $failure\$" out/bugs/B001/schedule.txt || fail "$*: not $failure"
 }
@@ -75,7 +76,8 @@ same "saved variables" want got
 echo "$want 1" >want
 for backend in user kernel; do
 	status=0
-	(cd / && echo nothing | MORE=$(printf '%05000d' 0) LC_TIME=xx snarl replay --backend $backend \
+	(cd / && echo nothing |
+		MORE=$(printf '%05000d' 0) LC_TIME=xx snarl replay --backend $backend \
 		"$OLDPWD/out/bugs/B001") >got 2>err || status=$?
 	[ $status = 1 ] || { cat err; fail "replay: exit $status"; }
 	same "output of the replay" want got
@@ -93,14 +95,17 @@ found output --expect-exit any --expect-output good
 snarl replay --quiet out/bugs/B001 && fail "an unexpected output passes" || [ $? = 1 ]
 found check --check 'grep -q "count 2$" && [ $SNARL_STATUS = 0 ]'
 snarl replay --quiet out/bugs/B001 && fail "the check passes" || [ $? = 1 ]
-snarl test --expect-exit any --runs 100 --quiet --out none -- ./world <input || fail "--expect-exit any"
-snarl test --check 'cat >/dev/null' --runs 100 --quiet --out none -- ./world <input || fail "--check that says yes"
+snarl test --expect-exit any --runs 100 --quiet --out none -- ./world <input ||
+	fail "--expect-exit any"
+snarl test --check 'cat >/dev/null' --runs 100 --quiet --out none -- ./world <input ||
+	fail "--check that says yes"
 
 # stdin from a pipe is the same for every run, with any number of workers, and in the replay.
 for option in -j1 -j3 --no-fork-server; do
 	status=0
 	rm -rf out
-	cat input | snarl test --out out $option --env GIVEN -- ./world x "odd 'word\" $(printf 'a\nb')" 2>err || status=$?
+	cat input | snarl test --out out $option --env GIVEN -- ./world x \
+		"odd 'word\" $(printf 'a\nb')" 2>err || status=$?
 	[ $status = 1 ] || { cat err; fail "a pipe, $option: exit $status, not 1"; }
 	same "the copy of a pipe" copy out/bugs/B001/stdin
 	status=0

@@ -5,7 +5,8 @@ here=$SNARL_ROOT/tests/cli/threads
 
 # per_thread KIND: prints "T x N" for T threads other than main with N events of this kind each
 per_thread() {
-	"$tools/count" t.snarl "$1" | awk '$1 != "0" { n[$2]++ } END { for (i in n) print n[i] " x " i }'
+	"$tools/count" t.snarl "$1" |
+		awk '$1 != "0" { n[$2]++ } END { for (i in n) print n[i] " x " i }'
 }
 
 # expect KIND WANTED: compares per_thread with WANTED
@@ -39,7 +40,8 @@ life many 5000
 [ "$(cat record.out)" = 5000 ] || fail "many: $(cat record.out)"
 expect lock "5000 x 1"
 expect end "5000 x 1"
-"$tools/count" t.snarl lock | awk '$1 != "0" && $1 != "0." ++n { print; exit 1 }' || fail "many: names"
+"$tools/count" t.snarl lock | awk '$1 != "0" && $1 != "0." ++n { print; exit 1 }' ||
+	fail "many: names"
 # Slots of ended threads are reused: memory is bounded by the threads alive at a time.
 [ "$(wc -c <t.snarl)" -lt 3000000 ] || fail "many: $(wc -c <t.snarl) bytes"
 

@@ -14,12 +14,19 @@ wrong() {
 	echo "$message" >want
 	same "snarl $*" want err
 }
+# missing WHAT COMMAND OPERANDS WORD…: snarl COMMAND WORD… names WHAT as missing
+missing() {
+	expected="snarl $2: missing $1; usage: snarl $2 [options] $3 (see snarl $2 --help)"
+	command=$2
+	shift 3
+	wrong "$expected" "$command" "$@"
+}
 wrong "snarl: no command 'dmup'; did you mean 'dump'?" dmup
 wrong "snarl: no command 'rec'; did you mean 'record'?" rec
 wrong "snarl: no command 'xyzzyplugh' (see snarl help)" xyzzyplugh
 wrong "snarl: no command 'recrod'; did you mean 'record'?" help recrod
-wrong "snarl record: missing PROGRAM; usage: snarl record [options] [--] PROGRAM [ARGUMENT…] (see snarl record --help)" record
-wrong "snarl record: missing PROGRAM; usage: snarl record [options] [--] PROGRAM [ARGUMENT…] (see snarl record --help)" record --quiet --
+missing 'PROGRAM' record '[--] PROGRAM [ARGUMENT…]'
+missing 'PROGRAM' record '[--] PROGRAM [ARGUMENT…]' --quiet --
 wrong "snarl record: unknown option '--foo' (see snarl record --help)" record --foo -- true
 wrong "snarl record: option '--out' needs a value (see snarl record --help)" record --out
 wrong "snarl record: --window needs a number from 64K to 16G, not '7 ' (see snarl record --help)" \
@@ -32,44 +39,48 @@ wrong "snarl record: --wait needs a number of seconds, not '-1' (see snarl recor
 	record --wait -1 -- true
 wrong "snarl record: --sites and --no-filter contradict each other (see snarl record --help)" \
 	record --sites x --no-filter -- true
-wrong "snarl test: missing PROGRAM; usage: snarl test [options] [--] PROGRAM [ARGUMENT…] (see snarl test --help)" test
+missing 'PROGRAM' test '[--] PROGRAM [ARGUMENT…]'
 wrong "snarl test: no strategy 'pctt'; did you mean 'pct'? (see snarl test --help)" \
 	test --strategy pctt -- true
 wrong "snarl test: no strategy 'xyzzy'; --strategy help lists them (see snarl test --help)" \
 	test -s xyzzy -- true
 wrong "snarl test: 'exact' follows a schedule: use snarl replay (see snarl test --help)" \
 	test -s exact -- true
-wrong "snarl test: 'active' needs iRoots that a profile predicts: use snarl cover --chase (see snarl test --help)" \
-	test -s active -- true
-wrong "snarl test: 'greedy' needs iRoots that a profile predicts: use snarl cover --chase (see snarl test --help)" \
-	test -s greedy -- true
-wrong "snarl test: --runs needs a number above 0, not '0' (see snarl test --help)" test --runs 0 -- true
-wrong "snarl test: --jobs needs a number from 1 to 64, not 'x' (see snarl test --help)" test -j x -- true
-wrong "snarl test: --time needs a time such as 90, 1.5s, 10m or 2h, not '1x' (see snarl test --help)" \
-	test --time 1x -- true
+needs='needs iRoots that a profile predicts: use snarl cover --chase (see snarl test --help)'
+wrong "snarl test: 'active' $needs" test -s active -- true
+wrong "snarl test: 'greedy' $needs" test -s greedy -- true
+wrong "snarl test: --runs needs a number above 0, not '0' (see snarl test --help)" test --runs 0 \
+	-- true
+wrong "snarl test: --jobs needs a number from 1 to 64, not 'x' (see snarl test --help)" test -j x \
+	-- true
+form='a time such as 90, 1.5s, 10m or 2h'
+wrong "snarl test: --time needs $form, not '1x' (see snarl test --help)" test --time 1x -- true
 wrong "snarl test: --backend is user or kernel, not 'x' (see snarl test --help)" \
 	test --backend x -- true
-wrong "snarl hunt: missing PROGRAM; usage: snarl hunt [options] [--] PROGRAM [ARGUMENT…] (see snarl hunt --help)" hunt
+missing 'PROGRAM' hunt '[--] PROGRAM [ARGUMENT…]'
 wrong "snarl hunt: unknown option '--strategy' (see snarl hunt --help)" hunt --strategy pct -- true
 wrong "snarl hunt: --profiles needs a number from 1 to 1000, not '0' (see snarl hunt --help)" \
 	hunt --profiles 0 -- true
 wrong "snarl hunt: --backend is user or kernel, not 'x' (see snarl hunt --help)" \
 	hunt --backend x -- true
+options='--all, --noise, --seed and --rules'
 for option in --all '--noise 3' '--rules x'; do
-	wrong "snarl check: --all, --noise, --seed and --rules need a PROGRAM, not traces (see snarl check --help)" \
+	wrong "snarl check: $options need a PROGRAM, not traces (see snarl check --help)" \
 		check $option --trace a
 done
-wrong "snarl check-fix: missing BUG; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]] (see snarl check-fix --help)" check-fix
-wrong "snarl check-fix: missing BUG; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]] (see snarl check-fix --help)" check-fix -- true
-wrong "snarl check-fix: missing PROGRAM after --; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]] (see snarl check-fix --help)" check-fix a b --
-wrong "snarl check-fix: unknown option '--foo' (see snarl check-fix --help)" check-fix a --foo -- true
-wrong "snarl check-fix: --profiles needs a number from 1 to 1000, not '0' (see snarl check-fix --help)" \
+missing 'BUG' check-fix 'BUG… [-- PROGRAM [ARGUMENT…]]'
+missing 'BUG' check-fix 'BUG… [-- PROGRAM [ARGUMENT…]]' -- true
+missing 'PROGRAM after --' check-fix 'BUG… [-- PROGRAM [ARGUMENT…]]' a b --
+wrong "snarl check-fix: unknown option '--foo' (see snarl check-fix --help)" check-fix a --foo \
+	-- true
+form='a number from 1 to 1000'
+wrong "snarl check-fix: --profiles needs $form, not '0' (see snarl check-fix --help)" \
 	check-fix a --profiles 0 -- true
-wrong "snarl replay: missing BUG; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay
+missing 'BUG' replay 'BUG [-- PROGRAM [ARGUMENT…]]'
 wrong "snarl replay: one BUG at a time; unexpected 'b' (see snarl replay --help)" replay a b
 wrong "snarl replay: unknown option '--foo' (see snarl replay --help)" replay a --foo
-wrong "snarl replay: missing PROGRAM after --; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]] (see snarl replay --help)" replay a --
-wrong "snarl dump: missing TRACE; usage: snarl dump [options] TRACE (see snarl dump --help)" dump
+missing 'PROGRAM after --' replay 'BUG [-- PROGRAM [ARGUMENT…]]' a --
+missing 'TRACE' dump 'TRACE'
 wrong "snarl dump: one trace at a time, not also 'b' (see snarl dump --help)" dump a b
 wrong "snarl dump: no kind of event is called 'bla' (see snarl dump --help)" dump --kind lock,bla a
 wrong "snarl dump: --limit needs a number, not '-3' (see snarl dump --help)" dump --limit -3 a
@@ -77,7 +88,8 @@ wrong "snarl dump: unknown option '-z' (see snarl dump --help)" dump -z a
 wrong "snarl dump: option '--text=3' takes no value (see snarl dump --help)" dump --text=3 a
 wrong "snarl doctor: unexpected argument 'x' (see snarl doctor --help)" doctor x
 
-for words in help --help -h "help record" "record --help" "hunt --help" "dump -h" "doctor --help" --version; do
+for words in help --help -h "help record" "record --help" "hunt --help" "dump -h" "doctor --help" \
+	--version; do
 	snarl $words >out 2>err </dev/null || fail "snarl $words: exit $?"
 	[ -s out ] && [ ! -s err ] || fail "snarl $words: not on stdout"
 done

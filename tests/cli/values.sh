@@ -65,8 +65,10 @@ C
 
 # values TRACE THREAD: prints operation, object and value of each access that has one
 values() {
-	snarl dump --json "$1" 2>/dev/null | jq -r --arg t "$2" 'select(.thread == $t and (.op == "value" or .op == "read" or
-		.op == "write" or (.op | startswith("atomic"))) and .object.kind == "global" and .object.name != "both") |
+	snarl dump --json "$1" 2>/dev/null |
+		jq -r --arg t "$2" 'select(.thread == $t and (.op == "value" or .op == "read" or
+		.op == "write" or (.op | startswith("atomic"))) and
+		.object.kind == "global" and .object.name != "both") |
 		[.op, .object.name, .object.offset, .size, (.arg // "" | tostring)] | join(" ")' |
 		sed 's/ *$//'
 }
@@ -116,7 +118,8 @@ for cc in $(compilers); do
 		bug=out-$way/bugs/B001
 		for backend in user kernel; do
 			status=0
-			snarl replay --quiet --backend $backend --trace $backend.snarl $bug || status=$?
+			snarl replay --quiet --backend $backend --trace $backend.snarl $bug ||
+				status=$?
 			[ $status = 1 ] || fail "$cc $way $backend: exit $status"
 			values $backend.snarl 0.1 >got
 			same "$cc $way $backend: values" wanted got
@@ -138,15 +141,18 @@ snarl dump --raw out-bank/bugs/B001/trace.snarl 2>/dev/null >with.txt
 grep -q ' value ' with.txt || fail "no values of bank"
 grep -v ' value ' with.txt >without.txt
 for text in with without; do
-	snarl analyze --json $text.txt 2>/dev/null | jq 'del(.seconds, .trace)' >$text.json || fail "analyze $text: exit $?"
+	snarl analyze --json $text.txt 2>/dev/null | jq 'del(.seconds, .trace)' >$text.json ||
+		fail "analyze $text: exit $?"
 done
 jq -e '.predicted > 0' with.json >/dev/null || fail "nothing predicted"
 same "analyses look at values" without.json with.json
 
 # Each read of balance has the value written last.
-snarl dump out-bank/bugs/B001/trace.snarl 2>/dev/null | awk -F '\t; ' '{ split($1, w, " "); op = w[2] }
+snarl dump out-bank/bugs/B001/trace.snarl 2>/dev/null |
+	awk -F '\t; ' '{ split($1, w, " "); op = w[2] }
 	op == "value" && $2 ~ /^balance = / { split($2, v, " "); n++
-		if (before == "read" && v[3] != now) { print "read", v[3], "but it is", now; exit 1 }
+		if (before == "read" && v[3] != now) { print "read", v[3], "but it is", now;
+			exit 1 }
 		now = v[3] }
 	{ before = op }
 	BEGIN { now = 0 } END { exit n < 14 }' || fail "what was read is not what was written"
@@ -156,11 +162,14 @@ snarl hunt --quiet --out out-hunt -- ./bank </dev/null || [ $? = 1 ]
 snarl report --width 120 out-hunt/bugs/B001 >report.txt
 snarl report --format json out-hunt/bugs/B001 >report.json
 sentence=$(jq -r '[.bugs[0].picture[] | select(.number)] | sort_by(.number) |
-	"Thread \(.[0].thread) read \(.[0].value) before thread \(.[1].thread) wrote \(.[1].value), and then wrote \(.[2].value) over it."' report.json)
+	"Thread \(.[0].thread) read \(.[0].value) before thread \(.[1].thread) wrote " +
+	"\(.[1].value), and then wrote \(.[2].value) over it."' report.json)
 grep -Fq "$sentence" report.txt || { cat report.txt; fail "not in the report: $sentence"; }
-jq -e '[.bugs[0].picture[] | select(.op == "read" or .op == "write") | .value | tonumber % 10] | length > 5 and all(. == 0)' \
+jq -e '[.bugs[0].picture[] | select(.op == "read" or .op == "write") | .value |
+	tonumber % 10] | length > 5 and all(. == 0)' \
 	report.json >/dev/null || fail "values of the picture"
-jq -e '.bugs[0].picture[] | select(.number == 1) | .text == "reads \(.value) from balance"' report.json >/dev/null || fail "text of step 1"
+jq -e '.bugs[0].picture[] | select(.number == 1) | .text == "reads \(.value) from balance"' \
+	report.json >/dev/null || fail "text of step 1"
 for format in html sarif perfetto; do
 	snarl report --format $format -o - out-hunt/bugs/B001 >report.$format
 	value=$(jq -r '.bugs[0].picture[] | select(.number == 3) | .value' report.json)

@@ -16,11 +16,13 @@ for cc in $(one_of $(compilers)); do
 		events all.snarl all >wanted
 		snarl dump --stats all.snarl >wanted.stats
 		for name in $names; do
-			SNARL_OPTIONS=without=$name record without.snarl "./$kernel" $(small $kernel)
+			SNARL_OPTIONS=without=$name record without.snarl "./$kernel" \
+				$(small $kernel)
 			events without.snarl all >got
 			same "$cc, $kernel: other events without $name" wanted got
 			# The switch must have an effect on some trace.
-			[ "$(stat -c %s all.snarl)" = "$(stat -c %s without.snarl)" ] || changed="$changed $name"
+			[ "$(stat -c %s all.snarl)" = "$(stat -c %s without.snarl)" ] ||
+				changed="$changed $name"
 		done
 	done
 done

@@ -51,7 +51,8 @@ project_check ./demo ./libcount.so
 project_check ./democpp ./libcount.so
 
 rm -f demo democpp ./*.o ./*.so ./*.a
-CC='snarl-cc --production' CXX='snarl-c++ --production' SNARL_CC=gcc SNARL_CXX=g++ ./configure >log 2>&1 ||
+CC='snarl-cc --production' CXX='snarl-c++ --production' SNARL_CC=gcc SNARL_CXX=g++ ./configure \
+	>log 2>&1 ||
 	{ cat config.log; fail "configure, production"; }
 same "config.h depends on --production" plain/config.h config.h
 SNARL_CC=gcc SNARL_CXX=g++ make >log 2>&1 || { cat log; fail "make, production"; }

@@ -71,4 +71,5 @@ SNARL_AS_PIC=0 "$as" c.s -o a.o
 begins 4889f848c1e8038b04450080ff7f643904250000000074
 
 snarl-cc --snarl-print -c 'a b.c' >out
-grep -q "^SNARL_AS_PIC=0 SNARL_AS_LOOPS=1 gcc .* -c 'a b.c' -specs=" out || fail "--snarl-print: $(cat out)"
+grep -q "^SNARL_AS_PIC=0 SNARL_AS_LOOPS=1 gcc .* -c 'a b.c' -specs=" out ||
+	fail "--snarl-print: $(cat out)"

@@ -55,7 +55,8 @@ modes() {
 	! readelf -d a | grep -q tsan || fail "$cc: libtsan is linked"
 	what='options of code generation'
 	for options in -O0 -O3 -Os '-no-pie -fno-pie' '-fPIC' -fno-plt -masm=intel -pipe \
-		-mcmodel=large\ -no-pie\ -fno-pie -gdwarf-4 -gz -fsanitize=thread -fsanitize=undefined \
+		-mcmodel=large\ -no-pie\ -fno-pie -gdwarf-4 -gz -fsanitize=thread \
+		-fsanitize=undefined \
 		-static -static-pie --no-inline -ffunction-sections\ -Wl,--gc-sections; do
 		what=$options
 		snarl-cc $options main.c add.c -o a || fail "$cc $options does not link"
@@ -118,7 +119,8 @@ modes() {
 		fail "$cc -save-temps"
 	grep -q __tsan_write4 temps/add.s || fail "$cc -save-temps: no assembly of the compiler"
 	what='assembly by hand'
-	printf '\t.globl add\nadd:\tleal 1(%%rdi),%%eax\n\tret\n\t.section .note.GNU-stack,"",@progbits\n' >hand.s
+	printf '%s\n' '	.globl add' 'add:	leal 1(%rdi),%eax' '	ret' \
+		'	.section .note.GNU-stack,"",@progbits' >hand.s
 	cp hand.s hand2.S
 	ok snarl-cc main.c hand.s -o a
 	runs ./a
@@ -158,13 +160,15 @@ EOF
 	printf '%s\n' '@inner' '-fPIC -shared -o libadd.so' "'add.c'" >outer
 	ok snarl-cc @outer
 	has libadd.so ' U __snarl_tls$'
-	awk 'BEGIN { for (i = 0; i < 10000; i++) printf "-Wl,-L/no/such/folder/number/%d\n", i }' >many
+	awk 'BEGIN { for (i = 0; i < 10000; i++) printf "-Wl,-L/no/such/folder/number/%d\n", i }' \
+		>many
 	ok snarl-cc main.c @many add.c -o a	# 300 KB, too long for some execve
 	runs ./a
 	what='questions'
 	[ "$(snarl-cc --version)" = "$($cc --version)" ] || fail "$cc --version"
 	[ "$(snarl-cc -dumpmachine)" = "$($cc -dumpmachine)" ] || fail "$cc -dumpmachine"
-	[ "$(snarl-cc -print-libgcc-file-name)" = "$($cc -print-libgcc-file-name)" ] || fail "$cc -print"
+	[ "$(snarl-cc -print-libgcc-file-name)" = "$($cc -print-libgcc-file-name)" ] ||
+		fail "$cc -print"
 	snarl-cc '-###' main.c >/dev/null 2>err && grep -q collect2\\\|bin/ld err || fail "$cc -###"
 	what='a precompiled header'
 	echo 'int add(int);' >pre.h

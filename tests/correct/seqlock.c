@@ -19,9 +19,11 @@ static void *writer(void *arg)
 
 		atomic_store_explicit(&sequence, s + 1, memory_order_relaxed);
 		atomic_thread_fence(memory_order_release);
-		atomic_store_explicit(&left, atomic_load_explicit(&left, memory_order_relaxed) - amount,
+		atomic_store_explicit(&left,
+				      atomic_load_explicit(&left, memory_order_relaxed) - amount,
 				      memory_order_relaxed);
-		atomic_store_explicit(&right, atomic_load_explicit(&right, memory_order_relaxed) + amount,
+		atomic_store_explicit(&right,
+				      atomic_load_explicit(&right, memory_order_relaxed) + amount,
 				      memory_order_relaxed);
 		atomic_store_explicit(&sequence, s + 2, memory_order_release);
 	}

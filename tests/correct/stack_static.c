@@ -1,6 +1,7 @@
 /*
- * A lock-free stack of indices into a pool that is never freed; a tag beside the top distinguishes a
- * node that came back from one that stayed (ABA). Broken: the top is read and written in two steps.
+ * A lock-free stack of indices into a pool that is never freed; a tag beside the top distinguishes
+ * a node that came back from one that stayed (ABA). Broken: the top is read and written in two
+ * steps.
  */
 #include <assert.h>
 #include <pthread.h>

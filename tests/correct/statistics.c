@@ -26,8 +26,8 @@ static void at_least(_Atomic unsigned long *most, unsigned long n)
 {
 	unsigned long old = atomic_load_explicit(most, memory_order_relaxed);
 
-	while (old < n && !atomic_compare_exchange_weak_explicit(most, &old, n, memory_order_relaxed,
-								 memory_order_relaxed))
+	while (old < n && !atomic_compare_exchange_weak_explicit(
+				  most, &old, n, memory_order_relaxed, memory_order_relaxed))
 		;
 }
 

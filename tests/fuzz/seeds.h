@@ -35,7 +35,8 @@ static void seed_killed(struct buf *b)
 		rec(TRACE_WRITE, 0x20, 3), rec(TRACE_STAMP, 25, 0), rec(TRACE_READ, 0x20, 4),
 	};
 	const struct trace_record other[] = { rec(TRACE_MALLOC, 0x30, 5), extra(22, 64),
-					      rec(TRACE_WRITE, 0x30, 6), rec(TRACE_FUNC_EXIT, 0, 7) };
+					      rec(TRACE_WRITE, 0x30, 6),
+					      rec(TRACE_FUNC_EXIT, 0, 7) };
 
 	raw_header(b, 0);
 	seed_meta(b);
@@ -130,7 +131,12 @@ static void seed_access_groups(struct buf *b)
 		uint32_t count, reserved;
 		struct trace_group_access access[3];
 	} table[] = {
-		{ 1, 3, 0, { { 0, 0, TRACE_READ | 3 << 8 }, { 9, 8, TRACE_READ | 3 << 8 }, { 18, -8, TRACE_WRITE | 2 << 8 } } },
+		{ 1,
+		  3,
+		  0,
+		  { { 0, 0, TRACE_READ | 3 << 8 },
+		    { 9, 8, TRACE_READ | 3 << 8 },
+		    { 18, -8, TRACE_WRITE | 2 << 8 } } },
 		{ 2, 3, 0, { { 0, 0, TRACE_READ }, { 9, 0, TRACE_WRITE }, { 18, 0, 0 } } },
 	};
 	struct trace_record r[256];
@@ -191,18 +197,27 @@ static void seed_total(struct buf *b)
  * slots. */
 static void seed_live(struct buf *b)
 {
-	enum { RINGS = 256, STASH = 512, OUT = 768, SLOTS = 1024, SIZE = SLOTS + 2 * sizeof(struct live_slot) };
+	enum {
+		RINGS = 256,
+		STASH = 512,
+		OUT = 768,
+		SLOTS = 1024,
+		SIZE = SLOTS + 2 * sizeof(struct live_slot)
+	};
 	const struct trace_record lock[] = { rec(TRACE_MUTEX_LOCK, 0x10, 1), extra(30, 0) };
 	const struct trace_record unlock[] = { rec(TRACE_MUTEX_UNLOCK, 0x10, 2), extra(40, 0) };
 	struct live_header h = {
-		.magic = LIVE_MAGIC, .version = LIVE_VERSION, .pid = 3, .size = SIZE, .slots = SLOTS,
-		.rings = RINGS, .stash = STASH, .stash_size = OUT - STASH, .out = OUT,
-		.out_size = SLOTS - OUT, .lost_records = 2, .ticks_per_second = 1000000000,
+		.magic = LIVE_MAGIC, .version = LIVE_VERSION, .pid = 3, .size = SIZE,
+		.slots = SLOTS, .rings = RINGS, .stash = STASH, .stash_size = OUT - STASH,
+		.out = OUT, .out_size = SLOTS - OUT, .lost_records = 2,
+		.ticks_per_second = 1000000000,
 	};
 	const struct live_slot slot = { .thread = 1, .waiting_in = TRACE_MUTEX_LOCK, .seq = 2,
 					.time = 50, .waiting_for = 0x10, .waiting_pc = 9 };
-	const struct trace_record ring[] = { rec(TRACE_WRITE, 0x20, 3), rec(TRACE_STAMP, 60, 0),
-					     { 2, TRACE_SITE(TRACE_LOOP, 1, 4) }, rec(TRACE_READ, 0x20 | 8ull << 48, 4) };
+	const struct trace_record ring[] = { rec(TRACE_WRITE, 0x20, 3),
+					     rec(TRACE_STAMP, 60, 0),
+					     { 2, TRACE_SITE(TRACE_LOOP, 1, 4) },
+					     rec(TRACE_READ, 0x20 | 8ull << 48, 4) };
 	uint8_t memory[SIZE] = { 0 };
 	struct buf chunk = { 0 };
 

@@ -84,7 +84,8 @@ struct fuzz_sum {
 	long count;
 };
 
-static void fuzz_add(struct fuzz_sum *s, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+static void fuzz_add(struct fuzz_sum *s, uint32_t thread, unsigned kind, uint64_t addr,
+		     uint64_t size)
 {
 	uint64_t hash = (addr * 0x9e3779b97f4a7c15ull ^ size) * 0xd6e8feb86659fd93ull;
 

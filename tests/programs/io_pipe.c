@@ -11,7 +11,8 @@
 static char out[16] = "abcdefgh", in[16];
 static int ends[2];
 static char name[] = "/tmp/snarl_io_XXXXXX";
-static struct iovec out_v[2] = { { out, 2 }, { out + 4, 2 } }, in_v[2] = { { in, 1 }, { in + 8, 8 } };
+static struct iovec out_v[2] = { { out, 2 }, { out + 4, 2 } },
+		    in_v[2] = { { in, 1 }, { in + 8, 8 } };
 
 BARE static void check(long wrong)
 {

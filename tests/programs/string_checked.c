@@ -1,7 +1,8 @@
 /* flags: -O1 -pthread -fno-builtin */
 /*
- * The variants of mem* and str* that _FORTIFY_SOURCE uses, called by their own names: which of them a
- * compiler uses depends on what it knows. main is not instrumented, so only these calls are events.
+ * The variants of mem* and str* that _FORTIFY_SOURCE uses, called by their own names: which of them
+ * a compiler uses depends on what it knows. main is not instrumented, so only these calls are
+ * events.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

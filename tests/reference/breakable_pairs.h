@@ -18,7 +18,8 @@
 
 struct step {
 	enum { READ, WRITE, TAKE, GIVE, POST, WAIT, NOTHING } what;
-	uint32_t thread, cell, site;	/* cell: memory, lock, or the step of the POST that a WAIT waits for */
+	/* cell: memory, lock, or the step of the POST that a WAIT waits for */
+	uint32_t thread, cell, site;
 };
 
 /* A run, and the views that an analysis would have of it. */
@@ -53,7 +54,9 @@ static bool is_access(const struct step *s)
 	return s->what == READ || s->what == WRITE;
 }
 
-/* The locks, as bits, that the thread of step `at` holds there and took at step `since` or earlier. */
+/*
+ * The locks, as bits, that the thread of step `at` holds there and took at step `since` or earlier.
+ */
 static unsigned holds(const struct world *w, size_t at, size_t since)
 {
 	unsigned set = 0;
@@ -62,7 +65,8 @@ static unsigned holds(const struct world *w, size_t at, size_t since)
 		for (size_t i = at; i-- > 0;) {
 			const struct step *s = &w->step[i];
 
-			if (s->thread != w->step[at].thread || s->cell != lock || (s->what != TAKE && s->what != GIVE))
+			if (s->thread != w->step[at].thread || s->cell != lock ||
+			    (s->what != TAKE && s->what != GIVE))
 				continue;
 			set |= s->what == TAKE && i <= since ? 1u << lock : 0;
 			break;
@@ -90,8 +94,8 @@ static void slow_pair(const struct world *w, size_t p, size_t i, struct buf *out
 }
 
 /*
- * Prints each r that can come between p and i and conflicts with them. p and i have nothing but lock
- * operations between them.
+ * Prints each r that can come between p and i and conflicts with them. p and i have nothing but
+ * lock operations between them.
  */
 static void slow_visits(const struct world *w, size_t p, size_t i, struct buf *out)
 {
@@ -101,8 +105,9 @@ static void slow_visits(const struct world *w, size_t p, size_t i, struct buf *o
 	for (size_t r = 0; r < STEPS && !memcmp(w->knew[p], w->knew[i], sizeof(w->knew[p])); r++) {
 		const struct step *s = &w->step[r];
 
-		if (w->step[p].site != w->step[i].site && is_access(s) && s->thread != w->step[i].thread &&
-		    s->cell == w->step[i].cell && !before(w, r, p) && !before(w, i, r) && !(through & holds(w, r, r)) &&
+		if (w->step[p].site != w->step[i].site && is_access(s) &&
+		    s->thread != w->step[i].thread && s->cell == w->step[i].cell &&
+		    !before(w, r, p) && !before(w, i, r) && !(through & holds(w, r, r)) &&
 		    (s->what == WRITE ? !(p_write && i_write) : i_write))
 			buf_addf(out, "visit %u %u\n", w->step[p].site, s->site);
 	}
@@ -119,7 +124,8 @@ static char *slow(const struct world *w)
 		for (size_t p = i; is_access(&w->step[i]) && p-- > 0;) {
 			const struct step *s = &w->step[p];
 
-			if (!is_access(s) || s->thread != w->step[i].thread || s->cell != w->step[i].cell)
+			if (!is_access(s) || s->thread != w->step[i].thread ||
+			    s->cell != w->step[i].cell)
 				continue;
 			if (!own_read) {
 				slow_pair(w, p, i, &out);

@@ -26,16 +26,18 @@ static uint8_t *put_slowly(uint8_t *p, uint64_t counted, unsigned token)
 {
 	for (; counted > 0xffff; counted -= 0xffff)
 		p = put_bytes(p, 0xffff << 8 | 15 << 4 | TRACE_TOKEN_COUNT, 3);
-	return counted < 15 ? put_bytes(p, counted << 4 | token, 1) : put_bytes(p, counted << 8 | 15 << 4 | token, 3);
+	return counted < 15 ? put_bytes(p, counted << 4 | token, 1)
+			    : put_bytes(p, counted << 8 | 15 << 4 | token, 3);
 }
 
 /*
- * Is the address the one that the slot's other prediction gives? Then the record is a TOGGLE. Otherwise *z is
- * the difference to the predicted address, zigzag-encoded.
+ * Is the address the one that the slot's other prediction gives? Then the record is a TOGGLE.
+ * Otherwise *z is the difference to the predicted address, zigzag-encoded.
  */
 static bool toggles(struct trace_slot *s, uint64_t before, uint64_t addr, uint64_t *z)
 {
-	bool toggle = trace_predicted_addr(s, ~s->relative, before) == addr && (s->relative || s->last != s->stride);
+	bool toggle = trace_predicted_addr(s, ~s->relative, before) == addr &&
+		      (s->relative || s->last != s->stride);
 
 	if (toggle)
 		s->relative = ~s->relative;
@@ -55,7 +57,8 @@ static unsigned slot_of(const struct trace_coder *c, uint64_t site)
 }
 
 /* Writes a record whose address was not predicted. */
-static uint8_t *put_record(struct trace_coder *c, uint8_t *p, uint64_t counted, const struct trace_record *r)
+static uint8_t *put_record(struct trace_coder *c, uint8_t *p, uint64_t counted,
+			   const struct trace_record *r)
 {
 	unsigned index = slot_of(c, r->site), n;
 	struct trace_slot *s = &c->slot[index], *before = c->before;
@@ -127,7 +130,10 @@ static size_t encode_slowly(uint8_t *out, uint64_t time, const struct trace_reco
 	return (size_t)(p - out);
 }
 
-/* The checksum of trace_check(): four lanes of 8-byte words, the rest byte by byte into the first lane. */
+/*
+ * The checksum of trace_check(): four lanes of 8-byte words, the rest byte by byte into the first
+ * lane.
+ */
 static uint32_t slow_check(const uint8_t *data, size_t size)
 {
 	const uint64_t k = 0x9fb21c651e98df25ull;
@@ -141,7 +147,8 @@ static uint32_t slow_check(const uint8_t *data, size_t size)
 		*l = (*l ^ word) * k;
 		*l ^= *l >> 29;
 	}
-	sum = lane[0] ^ (lane[1] << 7 | lane[1] >> 57) ^ (lane[2] << 19 | lane[2] >> 45) ^ (lane[3] << 37 | lane[3] >> 27);
+	sum = lane[0] ^ (lane[1] << 7 | lane[1] >> 57) ^ (lane[2] << 19 | lane[2] >> 45) ^
+	      (lane[3] << 37 | lane[3] >> 27);
 	return (uint32_t)(sum * k >> 32);
 }
 

@@ -56,7 +56,8 @@ static bool together(const struct run *r, size_t a, size_t b)
 	for (unsigned lock = 0; lock < 4; lock++) {
 		int x = held_by(r, a, lock), y = held_by(r, b, lock);
 
-		if (x >= 0 && y >= 0 && !(r->step[x].what == READ_LOCK && r->step[y].what == READ_LOCK))
+		if (x >= 0 && y >= 0 &&
+		    !(r->step[x].what == READ_LOCK && r->step[y].what == READ_LOCK))
 			return false;
 	}
 	return true;
@@ -78,8 +79,9 @@ static size_t slow_cycles(const struct run *r)
 			}
 			for (size_t c = 0; c < r->count; c++)
 				found += r->step[c].what <= READ_LOCK &&
-					 r->step[c].thread > r->step[a].thread && waits_for(r, b, c) &&
-					 waits_for(r, c, a) && together(r, a, c) && together(r, b, c);
+					 r->step[c].thread > r->step[a].thread &&
+					 waits_for(r, b, c) && waits_for(r, c, a) &&
+					 together(r, a, c) && together(r, b, c);
 		}
 	return found;
 }

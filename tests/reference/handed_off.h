@@ -31,7 +31,8 @@ struct past_accesses {
 };
 
 /* Compares the access with all earlier ones to the granule since it was allocated, and adds it. */
-static void add_access(struct past_accesses *u, unsigned granule, const struct view *view, bool write)
+static void add_access(struct past_accesses *u, unsigned granule, const struct view *view,
+		       bool write)
 {
 	for (size_t i = 0; i < u->count; i++) {
 		const struct past_access *o = &u->at[i];
@@ -43,7 +44,8 @@ static void add_access(struct past_accesses *u, unsigned granule, const struct v
 	}
 	u->used[granule] = true;
 	u->at = xgrow(u->at, u->count, &u->capacity, sizeof(*u->at));
-	u->at[u->count++] = (struct past_access){ granule, view->thread, view->strong_epoch, write };
+	u->at[u->count++] =
+		(struct past_access){ granule, view->thread, view->strong_epoch, write };
 }
 
 /* Takes in an event: its accesses, then the memory that it frees. */

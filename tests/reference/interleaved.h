@@ -18,7 +18,8 @@ static char *slow(const struct learn_step *steps, const bool *rests)
 		for (size_t i = p + 1; !rests[p] && i < STEPS; i++) {
 			if (rests[i] && steps[i].thread == steps[p].thread)
 				break;
-			if (rests[i] || steps[i].thread != steps[p].thread || steps[i].addr != steps[p].addr)
+			if (rests[i] || steps[i].thread != steps[p].thread ||
+			    steps[i].addr != steps[p].addr)
 				continue;
 			buf_addf(&b, "near %zu %zu\n", p + 1, i + 1);
 			for (size_t r = p + 1; r < i; r++)

@@ -64,11 +64,12 @@ static UNUSED void sim_enumerate(const struct sim *s, unsigned running, unsigned
 }
 
 /*
- * Returns the fewest thread switches of all runs from `s` on for which `failed` is not 0; `most` if none has fewer.
- * `switches` were made so far, and `r` holds the run so far.
+ * Returns the fewest thread switches of all runs from `s` on for which `failed` is not 0; `most` if
+ * none has fewer. `switches` were made so far, and `r` holds the run so far.
  */
-static UNUSED unsigned fewest_switches(const struct sim *s, unsigned running, unsigned switches, unsigned most,
-				       struct sim_result *r, unsigned (*failed)(const struct sim_result *))
+static UNUSED unsigned fewest_switches(const struct sim *s, unsigned running, unsigned switches,
+				       unsigned most, struct sim_result *r,
+				       unsigned (*failed)(const struct sim_result *))
 {
 	bool any = false;
 

@@ -42,7 +42,9 @@ static size_t expand(const struct iroot_step *steps, size_t count, struct touch 
 	for (size_t i = 0; i < count; i++) {
 		const struct iroot_step *s = &steps[i];
 
-		out[i] = (struct touch){ .lo = s->addr, .hi = s->addr + s->size, .thread = s->thread };
+		out[i] = (struct touch){ .lo = s->addr,
+					 .hi = s->addr + s->size,
+					 .thread = s->thread };
 		out[i].fresh = s->op == IROOT_OP_FRESH;
 		out[i].lock = s->op == IROOT_OP_ACQUIRE || s->op == IROOT_OP_RELEASE;
 		out[i].counts = s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE || out[i].lock;
@@ -60,7 +62,10 @@ static bool touches(const struct touch *t, uint64_t byte, bool lock)
 	return t->counts && t->lock == lock && t->lo <= byte && byte < t->hi;
 }
 
-/* The last step before `to` that accesses the byte or lock; SIZE_MAX: none. `thread`: of this one only; 0: of any. */
+/*
+ * The last step before `to` that accesses the byte or lock; SIZE_MAX: none. `thread`: of this one
+ * only; 0: of any.
+ */
 static size_t before(const struct touch *all, size_t to, uint64_t byte, bool lock, uint32_t thread)
 {
 	for (size_t i = to; i-- > 0;) {
@@ -78,7 +83,8 @@ static bool depends(const struct touch *a, const struct touch *b)
 
 	if (a->thread == b->thread)
 		return false;
-	return a->lock ? x == IROOT_RELEASE && y == IROOT_ACQUIRE : x == IROOT_WRITE || y == IROOT_WRITE;
+	return a->lock ? x == IROOT_RELEASE && y == IROOT_ACQUIRE
+		       : x == IROOT_WRITE || y == IROOT_WRITE;
 }
 
 /* How often the byte was allocated before step `at`. */
@@ -122,8 +128,8 @@ static bool near(const struct touch *a, const struct touch *b, uint32_t window)
 	return a->index < b->index && b->index - a->index <= window;
 }
 
-static void add_root(struct roots *out, uint64_t idiom, const struct touch *a, const struct touch *b,
-		     const struct touch *c, const struct touch *d)
+static void add_root(struct roots *out, uint64_t idiom, const struct touch *a,
+		     const struct touch *b, const struct touch *c, const struct touch *d)
 {
 	struct iroot root = { .idiom = idiom, .event = { a->event, b->event } };
 
@@ -135,8 +141,8 @@ static void add_root(struct roots *out, uint64_t idiom, const struct touch *a, c
 }
 
 /* Adds the iRoots of idioms 2 and 3 that end with `d`. */
-static void slow_one(const struct touch *all, const struct dependency *deps, const struct dependency *d,
-		     uint32_t window, struct roots *out)
+static void slow_one(const struct touch *all, const struct dependency *deps,
+		     const struct dependency *d, uint32_t window, struct roots *out)
 {
 	const struct touch *c = &all[d->from], *e = &all[d->to];
 
@@ -149,7 +155,8 @@ static void slow_one(const struct touch *all, const struct dependency *deps, con
 			continue;
 		for (unsigned bit = 0; bit < 8; bit++)
 			found |= (f->bytes & d->bytes & 1u << bit) &&
-				 before(all, d->to, d->granule * 8 + bit, e->lock, e->thread) == f->from;
+				 before(all, d->to, d->granule * 8 + bit, e->lock, e->thread) ==
+					 f->from;
 		if (!found || !near(a, e, window))
 			continue;
 		if (b == c)
@@ -160,10 +167,11 @@ static void slow_one(const struct touch *all, const struct dependency *deps, con
 }
 
 /* Adds the iRoots of idioms 4 to 6 that `f` and then `d` make. */
-static void slow_join(const struct touch *all, const struct dependency *f, const struct dependency *d,
-		      uint32_t window, struct roots *out)
+static void slow_join(const struct touch *all, const struct dependency *f,
+		      const struct dependency *d, uint32_t window, struct roots *out)
 {
-	const struct touch *a = &all[f->from], *b = &all[f->to], *c = &all[d->from], *e = &all[d->to];
+	const struct touch *a = &all[f->from], *b = &all[f->to], *c = &all[d->from],
+			   *e = &all[d->to];
 
 	if (f->var == d->var)
 		return;
@@ -179,19 +187,21 @@ static void slow_join(const struct touch *all, const struct dependency *f, const
 }
 
 /* Do they have the same threads, sites and kinds of access? */
-static bool same_kind(const struct touch *all, const struct dependency *x, const struct dependency *y)
+static bool same_kind(const struct touch *all, const struct dependency *x,
+		      const struct dependency *y)
 {
-	return all[x->from].thread == all[y->from].thread && all[x->to].thread == all[y->to].thread &&
+	return all[x->from].thread == all[y->from].thread &&
+	       all[x->to].thread == all[y->to].thread &&
 	       memcmp(&all[x->from].event, &all[y->from].event, sizeof(struct iroot_event)) == 0 &&
 	       memcmp(&all[x->to].event, &all[y->to].event, sizeof(struct iroot_event)) == 0;
 }
 
 /*
- * Adds the iRoots of idioms 4 to 6 that end with `d`: with the last two dependencies of each kind between
- * the two threads, and the last one of another variable than the last.
+ * Adds the iRoots of idioms 4 to 6 that end with `d`: with the last two dependencies of each kind
+ * between the two threads, and the last one of another variable than the last.
  */
-static void slow_two(const struct touch *all, const struct dependency *deps, const struct dependency *d,
-		     uint32_t window, struct roots *out)
+static void slow_two(const struct touch *all, const struct dependency *deps,
+		     const struct dependency *d, uint32_t window, struct roots *out)
 {
 	for (const struct dependency *f = d; f-- > deps;) {
 		bool is_last = true;
@@ -218,7 +228,8 @@ static void slow_two(const struct touch *all, const struct dependency *deps, con
 	}
 }
 
-static void slow_observe(const struct iroot_step *steps, size_t count, uint32_t window, struct roots *out)
+static void slow_observe(const struct iroot_step *steps, size_t count, uint32_t window,
+			 struct roots *out)
 {
 	static struct touch all[512];
 	static struct dependency deps[4096];

@@ -36,7 +36,8 @@ static UNUSED void iroots_add(struct iroots *s, const struct iroot *r)
 
 static inline bool slow_same(const struct sim_result *r, unsigned i, unsigned k)
 {
-	return r->event[i].object == r->event[k].object && iroot_access_of(&r->event[i]) != IROOT_MATCH_NO_ACCESS &&
+	return r->event[i].object == r->event[k].object &&
+	       iroot_access_of(&r->event[i]) != IROOT_MATCH_NO_ACCESS &&
 	       iroot_access_of(&r->event[k]) != IROOT_MATCH_NO_ACCESS;
 }
 
@@ -71,10 +72,12 @@ static inline void slow_put(struct iroots *out, const struct sim_result *r, unsi
 
 	for (unsigned i = 0; i < s->events; i++) {
 		for (unsigned k = 0; k < i; k++)
-			if ((s->thread[i] == s->thread[k]) != (r->thread[e[i]] == r->thread[e[k]]) ||
+			if ((s->thread[i] == s->thread[k]) !=
+				    (r->thread[e[i]] == r->thread[e[k]]) ||
 			    (s->variable[i] == s->variable[k]) != slow_same(r, e[i], e[k]))
 				return;
-		found.event[i] = (struct iroot_event){ r->event[e[i]].site, iroot_access_of(&r->event[e[i]]) };
+		found.event[i] = (struct iroot_event){ r->event[e[i]].site,
+						       iroot_access_of(&r->event[e[i]]) };
 	}
 	for (unsigned i = 0; i < s->pairs; i++) {
 		unsigned a = e[s->pair[i][0]], b = e[s->pair[i][1]];
@@ -104,10 +107,12 @@ static UNUSED void iroots_of(struct iroots *out, const struct sim_result *r)
 		slow_put(out, r, 1, dep[i]);
 		for (unsigned k = 0; k < deps; k++) {
 			if (dep[i][1] == dep[k][0])
-				slow_put(out, r, 2, (unsigned[]){ dep[i][0], dep[i][1], dep[k][1] });
+				slow_put(out, r, 2,
+					 (unsigned[]){ dep[i][0], dep[i][1], dep[k][1] });
 			for (unsigned idiom = 3; idiom <= IROOT_IDIOMS; idiom++)
-				slow_put(out, r, idiom, (unsigned[]){ dep[i][0], dep[i][1], dep[k][0],
-								      dep[k][1] });
+				slow_put(
+					out, r, idiom,
+					(unsigned[]){ dep[i][0], dep[i][1], dep[k][0], dep[k][1] });
 		}
 	}
 }

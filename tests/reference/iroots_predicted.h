@@ -14,14 +14,18 @@
 
 #define PARTS 1000
 
-/* The part of an access that lies in one granule, or a lock operation, with what its thread knew then. */
+/*
+ * The part of an access that lies in one granule, or a lock operation, with what its thread knew
+ * then.
+ */
 struct part {
 	uint32_t thread, step;
 	uint64_t place, index, first;	/* granule or lock; index in the thread; first byte */
 	uint8_t mask;
 	struct iroot_event event;
 	uint32_t clock[8], own;
-	uint64_t held[2];		/* of each lock: the number of the critical section, 0: not held */
+	/* of each lock: the number of the critical section, 0: not held */
+	uint64_t held[2];
 	int next;			/* the thread's next access to one of the bytes; -1: none */
 };
 
@@ -43,7 +47,9 @@ static void add_part(const struct iroot_step *s, uint64_t place, uint8_t mask, u
 {
 	struct part *x = &parts[count++];
 
-	*x = (struct part){ .thread = s->thread, .place = place, .mask = mask, .index = index, .next = -1 };
+	*x = (struct part){
+		.thread = s->thread, .place = place, .mask = mask, .index = index, .next = -1
+	};
 	x->first = place * 8 + (unsigned)__builtin_ctz(mask);
 	x->event = (struct iroot_event){ s->site, access_kind(s->op) };
 	memcpy(x->clock, clock[s->thread], sizeof(x->clock));
@@ -105,8 +111,8 @@ static void split(const struct iroot_step *steps, size_t n)
 	}
 	for (int i = 0; i < count; i++)
 		for (int k = i + 1; k < count && parts[i].next < 0; k++)
-			if (parts[k].thread == parts[i].thread && parts[k].place == parts[i].place &&
-			    parts[k].mask & parts[i].mask)
+			if (parts[k].thread == parts[i].thread &&
+			    parts[k].place == parts[i].place && parts[k].mask & parts[i].mask)
 				parts[i].next = k;
 }
 
@@ -123,7 +129,8 @@ static bool predicted(int i, int k)
 	bool is_lock = x >= IROOT_ACQUIRE;
 
 	if (a->thread == b->thread || a->place != b->place || !(a->mask & b->mask) ||
-	    (is_lock ? x != IROOT_RELEASE || y != IROOT_ACQUIRE : x == IROOT_READ && y == IROOT_READ) ||
+	    (is_lock ? x != IROOT_RELEASE || y != IROOT_ACQUIRE
+		     : x == IROOT_READ && y == IROOT_READ) ||
 	    comes_before(b, a) || (a->next >= 0 && comes_before(&parts[a->next], b)))
 		return false;
 	for (int j = 0; j < count; j++)
@@ -231,7 +238,8 @@ static void slow_join(struct roots *out, int x, int y, int b, int c)
 		add_root(out, 6, x, b, y, c);
 }
 
-static void slow_predict(const struct iroot_step *steps, size_t n, uint32_t window, struct roots *out)
+static void slow_predict(const struct iroot_step *steps, size_t n, uint32_t window,
+			 struct roots *out)
 {
 	split(steps, n);
 	memset(edge, 0, sizeof(edge));

@@ -38,7 +38,10 @@ static bool touches(const struct run *r, size_t i, unsigned byte)
 	return r->step[i].what <= WRITE && byte - r->step[i].from < r->step[i].size;
 }
 
-/* Has the thread of step `at` read by then a flag that the thread of step `w` set in step `w` or later? */
+/*
+ * Has the thread of step `at` read by then a flag that the thread of step `w` set in step `w` or
+ * later?
+ */
 static bool has_seen(const struct run *r, size_t at, size_t w)
 {
 	for (size_t i = 0; i < at; i++) {
@@ -89,7 +92,8 @@ static unsigned releases(const struct run *r, size_t at)
 
 static void slow_byte(struct run *r, unsigned byte)
 {
-	size_t owner = STEPS, first = STEPS, latest = STEPS;	/* steps; `owner`: the last one of the owner */
+	/* steps; `owner`: the last one of the owner */
+	size_t owner = STEPS, first = STEPS, latest = STEPS;
 	bool shared = false, met[THREADS] = { false };
 
 	for (size_t i = 0; i < r->count; i++) {

@@ -46,9 +46,10 @@ static void order(struct run *run)
 	memset(run->before, 0, sizeof(run->before));
 	for (unsigned j = 0; j < run->count; j++)
 		for (unsigned i = 0; i < j; i++)
-			run->before[i][j] = o[i].thread == o[j].thread ||
-					    (o[i].kind == TRACE_MUTEX_UNLOCK &&
-					     o[j].kind == TRACE_MUTEX_LOCK && o[i].lock == o[j].lock);
+			run->before[i][j] =
+				o[i].thread == o[j].thread ||
+				(o[i].kind == TRACE_MUTEX_UNLOCK && o[j].kind == TRACE_MUTEX_LOCK &&
+				 o[i].lock == o[j].lock);
 	for (unsigned k = 0; k < run->count; k++)
 		for (unsigned i = 0; i < run->count; i++)
 			for (unsigned j = 0; j < run->count; j++)
@@ -111,14 +112,18 @@ static bool can_meet(const struct run *run, const struct op *a, const struct op 
 	return false;
 }
 
-/* Has the analysis dropped `access` by event `now`? It keeps four accesses of each thread to a granule. */
+/*
+ * Has the analysis dropped `access` by event `now`? It keeps four accesses of each thread to a
+ * granule.
+ */
 static bool forgotten(const struct run *run, unsigned access, unsigned now)
 {
 	const struct op *o = run->ops;
 	unsigned later = 0;
 
 	for (unsigned i = access + 1; i < now; i++)
-		later += o[i].thread == o[access].thread && o[i].size && o[i].addr == o[access].addr;
+		later +=
+			o[i].thread == o[access].thread && o[i].size && o[i].addr == o[access].addr;
 	return later >= 4;
 }
 

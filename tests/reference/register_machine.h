@@ -33,7 +33,8 @@ static void compute_vector(struct machine *m, struct asmtext_word verb, const st
 
 	if (asmtext_is(verb, "movq") || asmtext_is(verb, "movsd")) {
 		*b = *a;
-		if (to->kind == INSN_VECTOR && (asmtext_is(verb, "movq") || from->kind == INSN_MEMORY))
+		if (to->kind == INSN_VECTOR &&
+		    (asmtext_is(verb, "movq") || from->kind == INSN_MEMORY))
 			b[1] = 0;
 	} else if (asmtext_is(verb, "movapd")) {
 		b[0] = a[0], b[1] = a[1];
@@ -61,7 +62,8 @@ static void compute_vector(struct machine *m, struct asmtext_word verb, const st
 static void compute(struct machine *m, struct asmtext_word verb, const struct insn *in)
 {
 	const struct insn_operand *o = in->operand;
-	uint64_t *a = in->count ? place(m, &o[0]) : NULL, *b = in->count > 1 ? place(m, &o[in->count - 1]) : NULL;
+	uint64_t *a = in->count ? place(m, &o[0]) : NULL,
+		 *b = in->count > 1 ? place(m, &o[in->count - 1]) : NULL;
 
 	if (o[0].kind == INSN_VECTOR || (in->count > 1 && o[1].kind == INSN_VECTOR)) {
 		compute_vector(m, verb, in);

@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MEMORY 0x600000000000ull	/* an unused address whose shadow does not meet that of ASan */
+/* an unused address whose shadow does not meet that of ASan */
+#define MEMORY 0x600000000000ull
 #define GRANULES 1024u
 #define ID 7u	/* of the thread that accesses */
 

@@ -24,7 +24,8 @@ static bool slow_match(const char *pattern, const char *name)
 	size_t length = strlen(pattern);
 	char whole[64];
 
-	snprintf(whole, sizeof(whole), "%s%s", *pattern == '^' ? "" : "*", pattern + (*pattern == '^'));
+	snprintf(whole, sizeof(whole), "%s%s", *pattern == '^' ? "" : "*",
+		 pattern + (*pattern == '^'));
 	length = strlen(whole);
 	if (length > 0 && whole[length - 1] == '$' && (*pattern != '$' || length > 1))
 		whole[length - 1] = 0;

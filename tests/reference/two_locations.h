@@ -3,8 +3,8 @@
  *
  * It is an analysis itself: it keeps all accesses of a short trace. A location pair is two accesses
  * of one thread to different addresses, without a later access of the same kind to the first
- * address in between (is_location_pair()). breaks() says whether two location pairs of different threads
- * conflict on both addresses, whether strong happens-before lets them overlap, and whether
+ * address in between (is_location_pair()). breaks() says whether two location pairs of different
+ * threads conflict on both addresses, whether strong happens-before lets them overlap, and whether
  * compatible locksets let them. any_breaks() tries all pairs of location pairs.
  *
  * It takes from the tool: vector clocks, locksets and acquisition histories (analyze/context/).

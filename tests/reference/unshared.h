@@ -22,7 +22,8 @@ static void look_slowly(struct reader *r, unsigned *who)
 		for (uint64_t at = ev.addr; at < ev.addr + ev.size; at++) {
 			unsigned access = access_of(ev.kind);
 
-			who[(at - BASE) / 8] |= (access ? 1u << ev.thread : 0) | (access & ACCESS_WRITE ? 1u : 0);
+			who[(at - BASE) / 8] |=
+				(access ? 1u << ev.thread : 0) | (access & ACCESS_WRITE ? 1u : 0);
 		}
 }
 

@@ -115,8 +115,8 @@ static int last_write(uint64_t addr, const int *order, size_t count)
 }
 
 /*
- * Can the step come next, after the first `count` steps of `order`? Only reads up to the last of the
- * candidate's events of the thread must see the same write as in the trace.
+ * Can the step come next, after the first `count` steps of `order`? Only reads up to the last of
+ * the candidate's events of the thread must see the same write as in the trace.
  */
 static bool may(size_t place, const int *order, size_t count)
 {
@@ -178,7 +178,8 @@ static bool is_possible(const struct candidate *c)
 		w.last[t] = -1;
 	for (int i = 0; i < c->orders; i++)
 		for (int side = 0; side < 2; side++) {
-			int place = place_of(&c->event[side ? c->order[i].second : c->order[i].first]);
+			int place =
+				place_of(&c->event[side ? c->order[i].second : c->order[i].first]);
 
 			if (place > w.last[w.at[place].thread])
 				w.last[w.at[place].thread] = place;

@@ -18,8 +18,9 @@
 #define ELEMENTS 64
 
 static const char *const types[TYPES] = {
-	"struct { char a; }", "struct { char a, b; }", "struct { short a, b; }", "struct { int a, b; }",
-	"struct { double a, b; }", "struct { char a[16]; }", "struct { char a[3]; }", "struct { long a[5]; }",
+	"struct { char a; }",	 "struct { char a, b; }",   "struct { short a, b; }",
+	"struct { int a, b; }",	 "struct { double a, b; }", "struct { char a[16]; }",
+	"struct { char a[3]; }", "struct { long a[5]; }",
 };
 
 static const unsigned sizes[] = { 1, 2, 3, 4, 5, 8, 8, 12, 16, 16, 24, 32 };
@@ -87,7 +88,8 @@ static void statement(unsigned type, const char *index)
 		printf(");\n");
 		break;
 	case 3:
-		printf("memcpy(&array%u[%u], (char *)other%u + %u, sizeof(T%u));\n", type, roll(8), type, roll(24), type);
+		printf("memcpy(&array%u[%u], (char *)other%u + %u, sizeof(T%u));\n", type, roll(8),
+		       type, roll(24), type);
 		break;
 	default:
 		element(type, index);
@@ -100,12 +102,15 @@ static void statement(unsigned type, const char *index)
 static void function(unsigned number)
 {
 	static const char *const loops[] = {
-		"for (long i = 0; i < n; i++) {", "for (int i = (int)n; i-- > 0;) {",
-		"for (long i = 0; i < n; i += 2) {", "for (long k = 0; k < 3; k++) for (long i = k; i < n; i++) {",
+		"for (long i = 0; i < n; i++) {",
+		"for (int i = (int)n; i-- > 0;) {",
+		"for (long i = 0; i < n; i += 2) {",
+		"for (long k = 0; k < 3; k++) for (long i = k; i < n; i++) {",
 	};
 	unsigned type = roll(TYPES), count = 1 + roll(3);
 
-	printf("__attribute__((noinline)) static void f%u(long n, T%u *p, T%u *q)\n{\n", number, type, type);
+	printf("__attribute__((noinline)) static void f%u(long n, T%u *p, T%u *q)\n{\n", number,
+	       type, type);
 	while (count-- > 0) {
 		unsigned body = 1 + roll(3);
 
@@ -126,17 +131,21 @@ static void write_main(void)
 {
 	printf("static void *touch(void *v)\n{\n");
 	for (unsigned i = 0; i < TYPES; i++)
-		printf("for (unsigned i = 0; i < sizeof(array%u); i++) ((char *)array%u)[i] = (char)(i * %u), "
-		       "((char *)other%u)[i] = (char)~i;\n", i, i, i + 3, i);
+		printf("for (unsigned i = 0; i < sizeof(array%u); i++) ((char *)array%u)[i] = "
+		       "(char)(i * %u), ((char *)other%u)[i] = (char)~i;\n",
+		       i, i, i + 3, i);
 	printf("for (unsigned i = 0; i < sizeof(bytes); i++) bytes[i] = (char)i;\nreturn v;\n}\n");
 	printf("static unsigned long sum;\n");
 	printf("static void add(const void *at, unsigned size)\n{\n"
-	       "for (unsigned i = 0; i < size; i++) sum = sum * 31 + ((const unsigned char *)at)[i];\n}\n");
-	printf("int main(void)\n{\npthread_t t;\ntouch(0);\npthread_create(&t, 0, touch, 0);\npthread_join(t, 0);\n");
+	       "for (unsigned i = 0; i < size; i++) sum = sum * 31 + ((const unsigned char "
+	       "*)at)[i];\n}\n");
+	printf("int main(void)\n{\npthread_t t;\ntouch(0);\n"
+	       "pthread_create(&t, 0, touch, 0);\npthread_join(t, 0);\n");
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		printf("call%u();\n", i);
 	for (unsigned i = 0; i < TYPES; i++)
-		printf("add(array%u, sizeof(array%u));\nadd(other%u, sizeof(other%u));\n", i, i, i, i);
+		printf("add(array%u, sizeof(array%u));\nadd(other%u, sizeof(other%u));\n", i, i, i,
+		       i);
 	printf("add(bytes, sizeof(bytes));\nprintf(\"%%lu\\n\", sum);\nreturn 0;\n}\n");
 }
 
@@ -150,8 +159,10 @@ int main(int argc, char **argv)
 	printf("#include <pthread.h>\n#include <stdio.h>\n#include <string.h>\n");
 	for (unsigned i = 0; i < TYPES; i++) {
 		printf("typedef %s T%u;\n", types[i], i);
-		printf("%sT%u array%u[%u], other%u[%u];\n", roll(2) ? "static " : "", i, i, ELEMENTS, i, ELEMENTS);
-		printf("__attribute__((noinline)) static T%u pass%u(T%u x)\n{\nreturn x;\n}\n", i, i, i);
+		printf("%sT%u array%u[%u], other%u[%u];\n", roll(2) ? "static " : "", i, i,
+		       ELEMENTS, i, ELEMENTS);
+		printf("__attribute__((noinline)) static T%u pass%u(T%u x)\n{\nreturn x;\n}\n", i,
+		       i, i);
 	}
 	printf("static char bytes[640];\n");
 	for (unsigned i = 0; i < FUNCTIONS; i++)

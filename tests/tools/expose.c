@@ -135,11 +135,13 @@ static bool left(const struct bench *b, const struct search_config *all, struct 
 	*out = *all;
 	out->budget.runs = budget->runs ? budget->runs - b->runs : 0;
 	out->budget.seconds = budget->seconds > 0 ? budget->seconds - (now() - b->began) : 0;
-	return (!budget->runs || b->runs < budget->runs) && (budget->seconds <= 0 || out->budget.seconds > 0);
+	return (!budget->runs || b->runs < budget->runs) &&
+	       (budget->seconds <= 0 || out->budget.seconds > 0);
 }
 
 /* Makes runs by the strategy of the plan; `g` belongs to strategy feedback, else NULL. */
-static int search(struct bench *b, const struct search_config *config, struct greybox *g, struct err *err)
+static int search(struct bench *b, const struct search_config *config, struct greybox *g,
+		  struct err *err)
 {
 	struct search *s = search_open(config, err);
 	struct search_run run;
@@ -185,8 +187,8 @@ static int watch_calm(struct bench *b, const struct search_config *all, struct e
 	return 0;
 }
 
-static int try_all(struct bench *b, const struct search_config *config, struct expose_target *list, size_t count,
-		   struct err *err)
+static int try_all(struct bench *b, const struct search_config *config, struct expose_target *list,
+		   size_t count, struct err *err)
 {
 	struct expose *a = expose_open(config, EXPOSE_TRIES, list, count);
 	struct search_run run;
@@ -285,7 +287,8 @@ static void note_way(struct shares *s, enum way way, uint64_t runs, uint64_t new
 }
 
 /* A slice of the strategy feedback, whose state continues from slice to slice. */
-static int look(struct bench *b, const struct search_config *all, struct greybox *g, struct err *err)
+static int look(struct bench *b, const struct search_config *all, struct greybox *g,
+		struct err *err)
 {
 	struct search_config config = *all;
 	uint64_t runs = all->stats->runs;
@@ -358,18 +361,21 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	config = (struct search_config){
-		.program = { .server = { .target = &target, .timeout = 20, .profile_size = IROOT_MEMORY,
+		.program = { .server = { .target = &target, .timeout = 20,
+					 .profile_size = IROOT_MEMORY,
 					 .plan_size = GREYBOX_PLAN_SIZE },
 			     .oracle = &oracle, .places = &places },
 		.plan = { .strategy = strategy_find(chases ? "active" : argv[1]),
-			  .seed = strtoull(argv[4], NULL, 10), .jobs = jobs ? (unsigned)atoi(jobs) : 1,
+			  .seed = strtoull(argv[4], NULL, 10),
+			  .jobs = jobs ? (unsigned)atoi(jobs) : 1,
 			  .keep_going = true, .flags = CTL_PROFILE, .max_steps = 20000000 },
 		.budget = { .runs = strtoull(argv[2], NULL, 10), .seconds = strtod(argv[3], NULL) },
 		.memory = &memory, .stats = &stats,
 	};
 	places_init(&places);
 	if (!config.plan.strategy || target_init(&target, argv + 5, NULL, &err) < 0) {
-		fprintf(stderr, "expose: %s\n", config.plan.strategy ? err.text : "no such strategy");
+		fprintf(stderr, "expose: %s\n",
+			config.plan.strategy ? err.text : "no such strategy");
 		return 2;
 	}
 	if (chases)
@@ -386,6 +392,7 @@ int main(int argc, char **argv)
 	if (result < 0)
 		fprintf(stderr, "expose: %s\n", err.text);
 	if (b.denied)
-		fprintf(stderr, "expose: %llu roots were not exposed that active says were\n", (unsigned long long)b.denied);
+		fprintf(stderr, "expose: %llu roots were not exposed that active says were\n",
+			(unsigned long long)b.denied);
 	return result < 0 || b.denied;
 }

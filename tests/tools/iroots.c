@@ -40,7 +40,8 @@ static int compare(const struct iroot_profile *a, const struct iroot_profile *b)
 		printf(" %u/%u", counts[i][0], counts[i][1]);
 	iroot_profile_stats(a, &stats);
 	printf(" lost %llu\n", (unsigned long long)stats.lost);
-	fprintf(stderr, "steps %llu dependencies %llu locations %llu entries %llu pairs %llu bytes %llu\n",
+	fprintf(stderr,
+		"steps %llu dependencies %llu locations %llu entries %llu pairs %llu bytes %llu\n",
 		(unsigned long long)stats.steps, (unsigned long long)stats.dependencies,
 		(unsigned long long)stats.locations, (unsigned long long)stats.entries,
 		(unsigned long long)stats.pairs, (unsigned long long)stats.bytes);
@@ -49,7 +50,9 @@ static int compare(const struct iroot_profile *a, const struct iroot_profile *b)
 
 static int run_once(const struct target *target, const char *path, uint64_t run)
 {
-	struct server_config config = { .target = target, .exec = true, .profile_size = IROOT_MEMORY };
+	struct server_config config = { .target = target,
+					.exec = true,
+					.profile_size = IROOT_MEMORY };
 	struct server server = { 0 };
 	struct iroot_profile *online, *offline;
 	struct replay_trace trace;
@@ -68,7 +71,8 @@ static int run_once(const struct target *target, const char *path, uint64_t run)
 	server_request(&server)->begin_search = 1;
 	if (server_run(&server, &err) < 0 || replay_trace_close(&trace, true, &err) < 0)
 		return fail(&err);
-	online = iroot_profile_open(server_area(&server, server.block->profile), server.block->profile_size);
+	online = iroot_profile_open(server_area(&server, server.block->profile),
+				    server.block->profile_size);
 	reader = reader_open(path, &err);
 	if (!reader || !online)
 		return fail(reader ? (err_set(&err, "there is no profile"), &err) : &err);

@@ -137,10 +137,12 @@ static void loop(unsigned a, unsigned b)
 		printf("for (long k = 0; k < 5; k++) for (long i = k; i <= n; i += 2) ");
 		break;
 	case 7:
-		printf("for (%s *w = p, *end = p + n; w != end; w++) { *w += 1; q[w - p] = *w; }\n", types[a]);
+		printf("for (%s *w = p, *end = p + n; w != end; w++) { *w += 1; q[w - p] = *w; }\n",
+		       types[a]);
 		return;
 	case 8:
-		printf("for (%s *w = p + n; w-- > p && q[w - p] != 77;) sum += (long)*w;\n", types[a]);
+		printf("for (%s *w = p + n; w-- > p && q[w - p] != 77;) sum += (long)*w;\n",
+		       types[a]);
 		return;
 	}
 	body(index, a, b);
@@ -150,15 +152,16 @@ static void function(unsigned number)
 {
 	unsigned a = roll(ARRAYS), b = roll(ARRAYS), count = 1 + roll(3);
 
-	printf("__attribute__((noinline)) static long f%u(long n, long m, %s *p, %s *q)\n{\nlong sum = 0;\ndouble weight = 0;\n",
+	printf("__attribute__((noinline)) static long f%u(long n, long m, %s *p, %s *q)\n{\n"
+	       "long sum = 0;\ndouble weight = 0;\n",
 	       number, types[a], types[b]);
 	while (count-- > 0)
 		loop(a, b);
 	printf("return sum + (long)(weight * 2);\n}\n");
 	printf("static long call%u(void)\n{\nlong sum = 0;\n", number);
 	for (unsigned i = 0; i < 6; i++)
-		printf("sum += f%u(%u, %d, array%u + %u, array%u + %u);\n", number, i < 4 ? i : roll(40),
-		       (int)roll(7) - 3, a, 250 + roll(9), b, 250 + roll(9));
+		printf("sum += f%u(%u, %d, array%u + %u, array%u + %u);\n", number,
+		       i < 4 ? i : roll(40), (int)roll(7) - 3, a, 250 + roll(9), b, 250 + roll(9));
 	printf("return sum;\n}\n");
 }
 
@@ -181,14 +184,16 @@ int main(int argc, char **argv)
 	printf("for (unsigned i = 0; i < sizeof(recs); i++) ((char *)recs)[i] = 1;\n");
 	printf("for (unsigned i = 0; i < 128; i++) wide[i] = i;\n");
 	for (unsigned i = 0; i < ARRAYS; i++)
-		printf("for (unsigned i = 0; i < 520; i++) array%u[i] = (unsigned char)(i * %u);\n", i, i + 1);
+		printf("for (unsigned i = 0; i < 520; i++) array%u[i] = (unsigned char)(i * %u);\n",
+		       i, i + 1);
 	printf("return v;\n}\n");
 	printf("int main(void)\n{\npthread_t t;\nlong sum = 0;\ntouch(0);\n");
 	printf("pthread_create(&t, 0, touch, 0);\npthread_join(t, 0);\n");
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		printf("sum = sum * 31 + call%u();\n", i);
 	for (unsigned i = 0; i < ARRAYS; i++)
-		printf("for (unsigned i = 0; i < 520; i++) sum = sum * 31 + (long)array%u[i];\n", i);
+		printf("for (unsigned i = 0; i < 520; i++) sum = sum * 31 + (long)array%u[i];\n",
+		       i);
 	if (own)
 		printf("for (unsigned i = 0; i < 256; i++) sum = sum * 31 + (long)own[i];\n");
 	printf("printf(\"%%ld\\n\", sum);\nreturn 0;\n}\n");

@@ -77,7 +77,8 @@ struct event {
 static const struct member *member_of(const struct event *e, const char *parent, const char *key)
 {
 	for (size_t i = 0; i < e->count; i++)
-		if (strcmp(e->members[i].key, key) == 0 && strcmp(e->members[i].parent, parent) == 0)
+		if (strcmp(e->members[i].key, key) == 0 &&
+		    strcmp(e->members[i].parent, parent) == 0)
 			return &e->members[i];
 	return NULL;
 }
@@ -107,7 +108,8 @@ static void escape_take(char **from, char **to)
 		if (code >= 0x800)
 			*(*to)++ = (char)(0xe0 | code >> 12);
 		if (code >= 0x80)
-			*(*to)++ = (char)(code < 0x800 ? 0xc0 | code >> 6 : 0x80 | (code >> 6 & 0x3f));
+			*(*to)++ =
+				(char)(code < 0x800 ? 0xc0 | code >> 6 : 0x80 | (code >> 6 & 0x3f));
 		*(*to)++ = (char)(code >= 0x80 ? 0x80 | (code & 0x3f) : code);
 		*from += 5;
 		return;
@@ -168,8 +170,9 @@ static void value_take(struct event *e, char **at, const char *parent, const cha
 		*at += strcspn(*at, ",]}\n");
 	if (e->count == ARRAY_SIZE(e->members))
 		die("too many values", text);
-	e->members[e->count++] =
-		(struct member){ .parent = parent, .key = key, .text = text, .quoted = open == '"' };
+	e->members[e->count++] = (struct member){
+		.parent = parent, .key = key, .text = text, .quoted = open == '"'
+	};
 }
 
 static void line_parse(struct event *e, char *line)
@@ -305,7 +308,8 @@ static void event_add(struct normal *n, const struct event *event)
 	kind = kind_find(text, strlen(text));
 	if (kind < 0)
 		die("no such kind of event", text);
-	if (kind_class((unsigned)kind) == TRACE_CLASS_NONE || !n->wanted[kind_class((unsigned)kind)])
+	if (kind_class((unsigned)kind) == TRACE_CLASS_NONE ||
+	    !n->wanted[kind_class((unsigned)kind)])
 		return;
 	if (module && module_foreign(module) && kind != TRACE_THREAD_EXIT)
 		return;

@@ -49,8 +49,8 @@ static void show(const char *what, const struct seen *s, const struct ctl_report
 {
 	fprintf(stderr,
 		"%s: outcome %u failure %u status 0x%x hash %016" PRIx64 " steps %" PRIu64
-		" turns %" PRIu64 " switches %" PRIu64 " threads %u time %" PRIu64 " stdout %016" PRIx64
-		" stderr %016" PRIx64 "%s%s\n",
+		" turns %" PRIu64 " switches %" PRIu64 " threads %u time %" PRIu64
+		" stdout %016" PRIx64 " stderr %016" PRIx64 "%s%s\n",
 		what, s->outcome, s->failure, (unsigned)s->status, s->hash, s->steps, s->turns,
 		s->switches, s->threads, s->now, s->out, s->error, r && r->text[0] ? ": " : "",
 		r ? r->text : "");
@@ -169,7 +169,8 @@ int main(int argc, char **argv)
 	if (result < 0)
 		return die(argv[optind], err.text);
 	if (result == 0)
-		printf("%016" PRIx64 " %" PRIu64 " steps, %" PRIu64 " turns, %u threads: %ld of %ld the same\n",
+		printf("%016" PRIx64 " %" PRIu64 " steps, %" PRIu64
+		       " turns, %u threads: %ld of %ld the same\n",
 		       first.hash, first.steps, first.turns, first.threads, times, times);
 	schedule_free(&schedule);
 	target_free(&target);

@@ -50,7 +50,8 @@ static void add(struct symbols *symbols, const struct event *ev, bool write, boo
 	size_t n;
 
 	for (unsigned i = 0; i < count; i++)
-		if (sites[i].pc == ev->pc && sites[i].write == write && sites[i].function == function)
+		if (sites[i].pc == ev->pc && sites[i].write == write &&
+		    sites[i].function == function)
 			return;
 	if (count == MOST)
 		die("too many sites", "");
@@ -75,9 +76,10 @@ static void read_trace(struct reader *r, struct symbols *symbols)
 		case TRACE_FUNC_ENTRY:
 			add(symbols, &ev, false, true);
 			break;
-		case TRACE_WRITE: case TRACE_WRITE_RANGE: case TRACE_MUTEX_LOCK: case TRACE_THREAD_CANCEL:
-			add(symbols, &ev, true, false);
-			break;
+		case TRACE_WRITE:
+		case TRACE_WRITE_RANGE:
+		case TRACE_MUTEX_LOCK:
+		case TRACE_THREAD_CANCEL: add(symbols, &ev, true, false); break;
 		default:
 			if (ev.kind >= TRACE_ATOMIC_STORE && ev.kind <= TRACE_ATOMIC_CAS_FAIL)
 				add(symbols, &ev, true, false);
@@ -143,8 +145,9 @@ static void describe(char *text)
 			for (unsigned p = 0; p < count; p++)
 				if (is(&sites[p], word[k], word[k + 1]))
 					s->before[s->before_count++] =
-						(p + 1) | (word[k + 1][1] == '!' ? RULES_UNFINISHED :
-							   word[k + 1][1] == '<' ? RULES_OWN : 0);
+						(p + 1) | (word[k + 1][1] == '!' ? RULES_UNFINISHED
+							   : word[k + 1][1] == '<' ? RULES_OWN
+										   : 0);
 	}
 	if (!found)
 		die("nothing in the trace is at", word[0]);
@@ -159,7 +162,9 @@ static int by_number(const void *a, const void *b)
 
 static void write_out(const char *path, const struct reader_module *m)
 {
-	struct rules_header h = { .magic = RULES_MAGIC, .version = RULES_VERSION, .modules = 1, .sites = 1 };
+	struct rules_header h = {
+		.magic = RULES_MAGIC, .version = RULES_VERSION, .modules = 1, .sites = 1
+	};
 	struct rules_module module = { .first_site = 1, .id_size = (uint32_t)m->build_id_size };
 	struct buf out = { 0 }, functions = { 0 }, numbers = { 0 };
 	FILE *f = fopen(path, "wb");
@@ -169,9 +174,11 @@ static void write_out(const char *path, const struct reader_module *m)
 	for (unsigned i = 0; i < count; i++) {
 		struct site *s = &sites[i];
 		struct rules_site r = { .offset = s->pc - m->base,
-					.flags = s->flags | (s->write ? RULES_WRITE : 0) | (s->lock ? RULES_LOCK : 0) |
+					.flags = s->flags | (s->write ? RULES_WRITE : 0) |
+						 (s->lock ? RULES_LOCK : 0) |
 						 (s->cancel ? RULES_CANCEL : 0),
-					.before = h.numbers, .before_count = s->before_count };
+					.before = h.numbers,
+					.before_count = s->before_count };
 
 		if (s->function) {
 			struct rules_function fn = { .offset = s->pc - m->base, .flags = s->flags };
@@ -206,8 +213,8 @@ static void write_out(const char *path, const struct reader_module *m)
 		if (numbers.size)
 			buf_add(&all, numbers.data, numbers.size);
 		h.check = trace_check(all.data, all.size);
-		if (!f || fwrite(&h, sizeof(h), 1, f) != 1 || fwrite(all.data, all.size, 1, f) != 1 ||
-		    fclose(f) != 0)
+		if (!f || fwrite(&h, sizeof(h), 1, f) != 1 ||
+		    fwrite(all.data, all.size, 1, f) != 1 || fclose(f) != 0)
 			die("cannot write", path);
 		buf_free(&all);
 	}
@@ -227,7 +234,8 @@ int main(int argc, char **argv)
 	if (argc != 3 || !(r = reader_open(argv[2], &err)))
 		die("usage: rules OUT TRACE", "");
 	m = &reader_info(r)->modules[0];
-	symbols_add(symbols, m->path, m->build_id, m->build_id_size, m->base, m->start, m->end, &err);
+	symbols_add(symbols, m->path, m->build_id, m->build_id_size, m->base, m->start, m->end,
+		    &err);
 	read_trace(r, symbols);
 	qsort(sites, count, sizeof(sites[0]), by_pc);
 	while (fgets(line, sizeof(line), stdin))

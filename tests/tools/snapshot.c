@@ -56,9 +56,12 @@ static void compare(const struct target *target, struct server *s, uint64_t at, 
 		struct buf text = { 0 };
 
 		schedule_text(&schedule, &text);
-		fprintf(stderr, "snapshot at step %llu, seed %llu: status %x and %x, %llu and %llu steps, %s\n%s",
-			(unsigned long long)at, (unsigned long long)seed, (unsigned)s->result.status,
-			(unsigned)replay.server.result.status, (unsigned long long)r->steps,
+		fprintf(stderr,
+			"snapshot at step %llu, seed %llu: status %x and %x, %llu and %llu steps, "
+			"%s\n%s",
+			(unsigned long long)at, (unsigned long long)seed,
+			(unsigned)s->result.status, (unsigned)replay.server.result.status,
+			(unsigned long long)r->steps,
 			(unsigned long long)server_report(&replay.server)->steps, result.text,
 			buf_string(&text));
 		exit(1);

@@ -149,9 +149,11 @@ static inline bool random_lock(uint64_t *rng, struct iroot_step *s, uint32_t *ow
 	return true;
 }
 
-/* Some 70 % accesses. `starts`: how many places of 4 bytes; `fresh`: memory begins anew at times. */
-static inline size_t random_steps(uint64_t *rng, struct iroot_step *out, size_t most, uint32_t threads,
-				  uint32_t starts, bool fresh)
+/*
+ * Some 70 % accesses. `starts`: how many places of 4 bytes; `fresh`: memory begins anew at times.
+ */
+static inline size_t random_steps(uint64_t *rng, struct iroot_step *out, size_t most,
+				  uint32_t threads, uint32_t starts, bool fresh)
 {
 	static const uint64_t sizes[] = { 4, 4, 4, 8, 2, 1, 16 };
 	uint32_t owner[2] = { 0, 0 };

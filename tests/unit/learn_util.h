@@ -32,7 +32,9 @@ static UNUSED size_t parse_steps(const char *text, struct learn_step *out)
 
 		if (*p == ' ')
 			continue;
-		*s = (struct learn_step){ .thread = (uint32_t)(p[0] - '0'), .size = 8, .at = ++count };
+		*s = (struct learn_step){ .thread = (uint32_t)(p[0] - '0'),
+					  .size = 8,
+					  .at = ++count };
 		s->op = p[1] == 'R' ? IROOT_OP_READ : p[1] == 'W' ? IROOT_OP_WRITE :
 			p[1] == 'A' ? IROOT_OP_ACQUIRE : IROOT_OP_RELEASE;
 		s->addr = 0x1000 + 8 * (uint64_t)(p[2] - '0');
@@ -50,8 +52,8 @@ static UNUSED uint64_t test_random(uint64_t *state)
 	return *state >> 11;
 }
 
-static UNUSED void random_steps(struct learn_step *out, size_t count, unsigned threads, unsigned cells,
-				uint64_t *state)
+static UNUSED void random_steps(struct learn_step *out, size_t count, unsigned threads,
+				unsigned cells, uint64_t *state)
 {
 	for (size_t i = 0; i < count; i++)
 		out[i] = (struct learn_step){

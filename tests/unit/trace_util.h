@@ -229,7 +229,8 @@ struct accesses {
 	uint64_t hash[4];
 };
 
-static UNUSED void accesses_add(struct accesses *a, uint32_t thread, unsigned kind, uint64_t addr, uint64_t size)
+static UNUSED void accesses_add(struct accesses *a, uint32_t thread, unsigned kind, uint64_t addr,
+				uint64_t size)
 {
 	uint64_t *hash = &a->hash[thread];
 
@@ -271,10 +272,12 @@ static UNUSED bool is_unwanted(struct reader_wanted *w, const struct event *ev)
 {
 	if (ev->kind != TRACE_READ && ev->kind != TRACE_WRITE)
 		return false;
-	return w->sites ? !reader_has_site(w->sites, ev->pc) : reader_is_unwanted(w, ev->addr, ev->size);
+	return w->sites ? !reader_has_site(w->sites, ev->pc)
+			: reader_is_unwanted(w, ev->addr, ev->size);
 }
 
-static UNUSED void assert_next_passed(struct reader *a, struct reader_wanted *w, uint64_t count, uint32_t thread)
+static UNUSED void assert_next_passed(struct reader *a, struct reader_wanted *w, uint64_t count,
+				      uint32_t thread)
 {
 	struct err err = { "" };
 	struct event one;
@@ -298,7 +301,8 @@ static UNUSED uint64_t assert_sifts(const char *path, struct reader_wanted *w, u
 	int got;
 
 	assert_true(a && b);
-	while ((got = reader_sift(b, some, before, 1 + (unsigned)pass_random(&seed) % 7, w, &more, &whose, &err)) > 0 ||
+	while ((got = reader_sift(b, some, before, 1 + (unsigned)pass_random(&seed) % 7, w, &more,
+				  &whose, &err)) > 0 ||
 	       more) {
 		for (int i = 0; i < got; i++) {
 			assert_next_passed(a, w, before[i], some[i].thread);
@@ -333,7 +337,8 @@ static UNUSED uint64_t assert_passes(const char *path, uint64_t seed)
 
 	assert_true(a && b);
 	for (uint64_t pc = 0; seed % 3 && pc < 100; pc++)
-		sites[reader_site(pc) / 64] |= (uint64_t)!(pass_random(&seed) % 16) << reader_site(pc) % 64;
+		sites[reader_site(pc) / 64] |= (uint64_t) !(pass_random(&seed) % 16)
+					       << reader_site(pc) % 64;
 	while (got > 0) {
 		uint64_t most = pass_random(&seed) % 4 ? UINT64_MAX : pass_random(&seed) % 40;
 

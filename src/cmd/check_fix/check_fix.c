@@ -19,11 +19,15 @@
 static const char usage[] =
 	"usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]]\n"
 	"\n"
-	"Checks whether a bug is fixed. Tries every interleaving known to make the program fail in a\n"
-	"new build of it (by snarl-cc), and reports each as no longer possible, harmless, or still\n"
+	"Checks whether a bug is fixed. Tries every interleaving known to make the program fail in "
+		"a\n"
+	"new build of it (by snarl-cc), and reports each as no longer possible, harmless, or "
+		"still\n"
 	"failing. Then tries other orders of accesses to the same variables. BUG is a folder that\n"
-	"snarl hunt or snarl test saved (snarl-out/bugs/B001), a schedule file, or snarl-out for all\n"
-	"bugs of its results.json. The default PROGRAM is that of the first bug, with its arguments,\n"
+	"snarl hunt or snarl test saved (snarl-out/bugs/B001), a schedule file, or snarl-out for "
+		"all\n"
+	"bugs of its results.json. The default PROGRAM is that of the first bug, with its "
+		"arguments,\n"
 	"folder and input.\n"
 	"\n"
 	"      --runs N         total number of runs (default 1000; with --time: no limit)\n"
@@ -32,7 +36,8 @@ static const char usage[] =
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
 	"\n"
-	"Exit: 0 no run failed (fixed, or undecided: see the summary), 1 a failure was proved (not\n"
+	"Exit: 0 no run failed (fixed, or undecided: see the summary), 1 a failure was proved "
+		"(not\n"
 	"fixed, or not completely), 3 the program could not be run.\n"
 	"\n"
 	"  snarl check-fix snarl-out/bugs/B001\n"
@@ -58,7 +63,8 @@ static bool concerns_known(void *ctx, const struct lead *lead)
 static bool fails_like_known(const struct check_fix *cf, const char *failure)
 {
 	for (size_t i = 0; i < cf->known.count; i++)
-		if (cf->known.at[i].schedule.failure && strcmp(cf->known.at[i].schedule.failure, failure) == 0)
+		if (cf->known.at[i].schedule.failure &&
+		    strcmp(cf->known.at[i].schedule.failure, failure) == 0)
 			return true;
 	return false;
 }
@@ -69,7 +75,9 @@ static bool fails_like_known(const struct check_fix *cf, const char *failure)
  */
 static void note_failure(struct check_fix *cf)
 {
-	const struct bug *b = cf->print.session.judge.results.items[cf->print.session.judge.results.count - 1].bug;
+	const struct bug *b =
+		cf->print.session.judge.results.items[cf->print.session.judge.results.count - 1]
+			.bug;
 	const struct lead *cause = bug_cause(b);
 
 	if (fails_like_known(cf, b->failure->schedule.failure) ||
@@ -147,10 +155,13 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 }
 
 /* Hunts with the rest of the budget, and only for candidates that concern the known bugs. */
-static int hunt_related(struct check_fix *cf, const struct options *o, struct hunt **hunt, struct err *err)
+static int hunt_related(struct check_fix *cf, const struct options *o, struct hunt **hunt,
+			struct err *err)
 {
 	struct session *s = &cf->print.session;
-	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = concerns_known, .ctx = cf,
+	struct hunt_config config = { .profiles = (unsigned)o->profiles,
+				      .wanted = concerns_known,
+				      .ctx = cf,
 				      .listener = { found_unmatched, on_progress, cf } };
 	struct search_budget *budget = &config.search.budget;
 	struct search_stats stats = { 0 };
@@ -188,9 +199,12 @@ static void note_same_build(const struct check_fix *cf)
 	const struct target *t = &cf->print.session.target;
 
 	for (size_t i = 0; i < cf->known.count && !cf->print.o->quiet; i++)
-		if (cf->known.at[i].schedule.build_id && strcmp(cf->known.at[i].schedule.build_id, t->build_id) == 0) {
-			fprintf(stderr, "snarl: %s is the same build that %s was found in; rebuild it to check a fix\n", t->program,
-				cf->known.at[i].name);
+		if (cf->known.at[i].schedule.build_id &&
+		    strcmp(cf->known.at[i].schedule.build_id, t->build_id) == 0) {
+			fprintf(stderr,
+				"snarl: %s is the same build that %s was found in; rebuild it to "
+				"check a fix\n",
+				t->program, cf->known.at[i].name);
 			return;
 		}
 }
@@ -216,8 +230,11 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 
 static int check(struct check_fix *cf, const struct options *o)
 {
-	struct checkfix_config config = { .profiles = (unsigned)o->profiles, .prove = prove_known,
-					  .kept = keep_unmatched, .progress = on_progress, .ctx = cf };
+	struct checkfix_config config = { .profiles = (unsigned)o->profiles,
+					  .prove = prove_known,
+					  .kept = keep_unmatched,
+					  .progress = on_progress,
+					  .ctx = cf };
 	struct hunt *hunt = NULL;
 	struct err err = { "" };
 	int result;
@@ -266,8 +283,9 @@ static int take_input(struct session *s, const struct checkfix_known *k, struct 
 	folder = slash ? xstrndup(k->path, (size_t)(slash - k->path) + 1) : xstrdup("");
 	path = xasprintf("%s%s", *k->schedule.input == '/' ? "" : folder, k->schedule.input);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	result = fd < 0 ? err_set(err, "cannot open %s, the input of the bug: %s", path, strerror(errno)) :
-			  target_input(&s->target, fd, err);
+	result = fd < 0 ? err_set(err, "cannot open %s, the input of the bug: %s", path,
+				  strerror(errno))
+			: target_input(&s->target, fd, err);
 	if (fd >= 0)
 		close(fd);
 	free(path);
@@ -299,7 +317,8 @@ static int check_fix(struct options *o)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
 		if (code == CMD_OK && !given && cf.known.at[0].schedule.directory) {
 			free(cf.print.session.target.directory);
-			cf.print.session.target.directory = xstrdup(cf.known.at[0].schedule.directory);
+			cf.print.session.target.directory =
+				xstrdup(cf.known.at[0].schedule.directory);
 		}
 		if (code == CMD_OK)
 			code = check(&cf, o);
@@ -336,22 +355,25 @@ static int parse(struct options *o, int argc, char **argv)
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_check_fix, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_check_fix, argv, c);
 		case OPT_PROFILES:
-			code = numbers_count(&cmd_check_fix, "--profiles", optarg, 1, 1000, &o->profiles);
+			code = numbers_count(&cmd_check_fix, "--profiles", optarg, 1, 1000,
+					     &o->profiles);
 			break;
 		default:
-			o->oracle |= c == OPT_EXPECT_EXIT || c == OPT_EXPECT_OUTPUT || c == OPT_SAME_OUTPUT ||
-				     c == OPT_CHECK;
+			o->oracle |= c == OPT_EXPECT_EXIT || c == OPT_EXPECT_OUTPUT ||
+				     c == OPT_SAME_OUTPUT || c == OPT_CHECK;
 			code = explore_options_take(&o->explore, c);
 		}
 	if (code != CMD_OK)
 		return code;
 	if (optind == words)
-		return cmd_usage(&cmd_check_fix, "missing BUG; usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]]");
+		return cmd_usage(&cmd_check_fix, "missing BUG; usage: snarl check-fix [options] "
+						 "BUG… [-- PROGRAM [ARGUMENT…]]");
 	o->bugs = argv + optind;
 	o->bug_count = words - optind;
 	if (words < argc && words + 1 == argc)
-		return cmd_usage(&cmd_check_fix, "missing PROGRAM after --; usage: snarl check-fix [options] BUG… "
-						 "[-- PROGRAM [ARGUMENT…]]");
+		return cmd_usage(&cmd_check_fix,
+				 "missing PROGRAM after --; usage: snarl check-fix [options] BUG… "
+				 "[-- PROGRAM [ARGUMENT…]]");
 	if (words == argc)
 		optind = argc - 1;	/* explore_options_end() takes the last bug as PROGRAM */
 	else

@@ -30,8 +30,10 @@ static size_t count_of(const struct check_fix *cf, enum checkfix_verdict verdict
 static bool is_undecided(const struct checkfix_known *k)
 {
 	switch (k->verdict) {
-	case CHECKFIX_UNTRIED: case CHECKFIX_UNREACHED: case CHECKFIX_UNSEEN: case CHECKFIX_UNPROVED:
-		return true;
+	case CHECKFIX_UNTRIED:
+	case CHECKFIX_UNREACHED:
+	case CHECKFIX_UNSEEN:
+	case CHECKFIX_UNPROVED: return true;
 	case CHECKFIX_GONE: return k->tries == 0;
 	default: return false;
 	}
@@ -75,10 +77,11 @@ static void add_missing(const struct checkfix_known *k, struct buf *out)
 		return;
 	buf_add_text(out, "; the same accesses in other places ");
 	if (k->verdict == CHECKFIX_LEFT)
-		buf_addf(out, "fail in this order (%llu of %llu tries)", ull(k->came), ull(k->tries));
-	else if (k->came)
-		buf_addf(out, "came in this order in %llu of %llu tries, and did no harm", ull(k->came),
+		buf_addf(out, "fail in this order (%llu of %llu tries)", ull(k->came),
 			 ull(k->tries));
+	else if (k->came)
+		buf_addf(out, "came in this order in %llu of %llu tries, and did no harm",
+			 ull(k->came), ull(k->tries));
 	else
 		buf_addf(out, "could not be brought into this order in %llu tries", ull(k->tries));
 }
@@ -108,7 +111,9 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 
 static const struct bug *bug_of(const struct check_fix *cf, const struct checkfix_known *k)
 {
-	return checkfix_is_failure(k->verdict) ? cf->print.session.judge.results.items[k->failure].bug : NULL;
+	return checkfix_is_failure(k->verdict)
+		       ? cf->print.session.judge.results.items[k->failure].bug
+		       : NULL;
 }
 
 static void print_known(const struct check_fix *cf, const struct checkfix_known *k)
@@ -136,19 +141,25 @@ static void print_verdict(const struct check_fix *cf)
 
 	if (fails)
 		fprintf(stderr, "snarl: %s: %zu of %zu known %s still fail%s\n",
-			is_partial_fix(cf) ? "the fix is incomplete" : "not fixed", fails, cf->known.count, all,
-			fails == 1 ? "s" : "");
+			is_partial_fix(cf) ? "the fix is incomplete" : "not fixed", fails,
+			cf->known.count, all, fails == 1 ? "s" : "");
 	else if (strcmp(verdict, "incomplete") == 0)
-		fprintf(stderr, "snarl: the fix is incomplete: no known interleaving fails as it did, but "
+		fprintf(stderr,
+			"snarl: the fix is incomplete: no known interleaving fails as it did, but "
 			"another one of the same accesses does\n");
 	else if (strcmp(verdict, "other-failure") == 0)
-		fprintf(stderr, "snarl: no known interleaving fails, but the program fails in another way\n");
+		fprintf(stderr, "snarl: no known interleaving fails, but the program fails in "
+				"another way\n");
 	else if (undecided)
-		fprintf(stderr, "snarl: undecided: no run failed, but %zu of %zu known %s could not be checked\n",
+		fprintf(stderr,
+			"snarl: undecided: no run failed, but %zu of %zu known %s could not be "
+			"checked\n",
 			undecided, cf->known.count, all);
 	else
-		fprintf(stderr, "snarl: fixed: %zu known %s, none fails: %zu no longer possible, %zu harmless, "
-			"%zu no longer there\n", cf->known.count, all, count_of(cf, CHECKFIX_IMPOSSIBLE),
+		fprintf(stderr,
+			"snarl: fixed: %zu known %s, none fails: %zu no longer possible, %zu "
+			"harmless, %zu no longer there\n",
+			cf->known.count, all, count_of(cf, CHECKFIX_IMPOSSIBLE),
 			count_of(cf, CHECKFIX_HARMLESS), count_of(cf, CHECKFIX_GONE));
 }
 
@@ -161,10 +172,12 @@ void check_fix_print(const struct check_fix *cf)
 	for (size_t i = 0; i < cf->known.count; i++)
 		print_known(cf, &cf->known.at[i]);
 	print_verdict(cf);
-	fprintf(stderr, "snarl: %llu run%s in %.1f s", ull(s->stats.runs), plural(s->stats.runs), s->stats.seconds);
+	fprintf(stderr, "snarl: %llu run%s in %.1f s", ull(s->stats.runs), plural(s->stats.runs),
+		s->stats.seconds);
 	if (s->hunt)
-		fprintf(stderr, ", %llu related candidate%s: %llu tried, %llu proved", ull(s->hunt->leads),
-			plural(s->hunt->leads), ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
+		fprintf(stderr, ", %llu related candidate%s: %llu tried, %llu proved",
+			ull(s->hunt->leads), plural(s->hunt->leads),
+			ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
 	fprintf(stderr, "%s\n", session_interrupted ? ", interrupted" : "");
 }
 

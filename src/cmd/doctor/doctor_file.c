@@ -76,9 +76,10 @@ static void print(const char *path, const struct table *t, bool json)
 	struct json j = { .out = &out };
 
 	if (!json && t->there) {
-		printf("%s: a production build: %lu functions can be switched, %lu more are instrumented for "
-		       "their callers, %lu stay plain\n", path, (unsigned long)t->pairs,
-		       (unsigned long)t->inner, (unsigned long)t->plain);
+		printf("%s: a production build: %lu functions can be switched, %lu more are "
+		       "instrumented for their callers, %lu stay plain\n",
+		       path, (unsigned long)t->pairs, (unsigned long)t->inner,
+		       (unsigned long)t->plain);
 	} else if (!json) {
 		printf("%s: not a production build\n", path);
 	} else {

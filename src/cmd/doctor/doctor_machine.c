@@ -79,7 +79,8 @@ static void check_shadow(struct doctor_finding *f)
 		doctor_advise(f, "the address space is limited to %llu MB: ulimit -v unlimited",
 			      (unsigned long long)limit.rlim_cur >> 20);
 	else if (file_number("/proc/sys/vm/overcommit_memory", 0) == 2)
-		doctor_advise(f, "the kernel forbids overcommitment: sysctl vm.overcommit_memory=0");
+		doctor_advise(f,
+			      "the kernel forbids overcommitment: sysctl vm.overcommit_memory=0");
 	else
 		doctor_advise(f, "the kernel or a sandbox refuses large mappings");
 }
@@ -101,7 +102,8 @@ static void check_live(struct doctor_finding *f)
 		}
 	}
 	if (statvfs("/dev/shm", &st) == 0 && access("/dev/shm", W_OK) == 0)
-		doctor_report(f, DOCTOR_WARN, "memfd cannot be opened under /proc; /dev/shm can be used");
+		doctor_report(f, DOCTOR_WARN,
+			      "memfd cannot be opened under /proc; /dev/shm can be used");
 	else
 		doctor_report(f, DOCTOR_WARN, "neither memfd under /proc nor /dev/shm can be used");
 	doctor_advise(f, "unwritten records are kept in a file beside the trace instead; slower "

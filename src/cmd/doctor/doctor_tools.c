@@ -81,7 +81,8 @@ static void check_files(struct doctor_finding *f)
 		doctor_report(f, DOCTOR_OK, "%s, %s/as", home.lib, home.libexec);
 	} else {
 		doctor_report(f, DOCTOR_WARN, "%s, but snarl's assembler is missing", home.lib);
-		doctor_advise(f, "programs will record more slowly, since every access is a call; install snarl again");
+		doctor_advise(f, "programs will record more slowly, since every access is a call; "
+				 "install snarl again");
 	}
 	compiler_home_free(&home);
 }

@@ -27,7 +27,8 @@ static const char usage[] =
 	"  --text               print text, with names as comments after ';' (default); it can be\n"
 	"                       read back as a trace\n"
 	"  --json               print one JSON object per line\n"
-	"  --stats              print counts by kind, thread, place and object, and what was lost;\n"
+	"  --stats              print counts by kind, thread, place and object, and what was "
+		"lost;\n"
 	"                       with --json one JSON object\n"
 	"  --chunks             print the chunks of the file without decoding them\n"
 	"  --sites              print the sites that touched shared memory, as a list for\n"
@@ -323,7 +324,9 @@ static int dump_file(struct dump *d, struct options *o)
 		return cmd_fail(&cmd_dump, "cannot write the output: %s", strerror(d->failure));
 	info = d->reader ? reader_info(d->reader) : NULL;
 	if (info && info->incomplete && !o->stats && !d->failure)
-		log_warn("%s ends early: the program was killed, crashed, called exec, or still runs", d->path);
+		log_warn("%s ends early: the program was killed, crashed, called exec, or still "
+			 "runs",
+			 d->path);
 	return CMD_OK;
 }
 
@@ -364,7 +367,8 @@ static int add_kinds(struct dump_filter *filter, const char *list)
 		size_t n = strcspn(list, ",");
 
 		if (n > 0 && !add_kind(filter, list, n))
-			return cmd_usage(&cmd_dump, "no kind of event is called '%.*s'", (int)n, list);
+			return cmd_usage(&cmd_dump, "no kind of event is called '%.*s'", (int)n,
+					 list);
 		list += n + (list[n] == ',');
 	}
 	return CMD_OK;
@@ -404,7 +408,8 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
 
-	while (code == CMD_OK && (c = getopt_long(argc, argv, ":t:k:n:h", long_options, NULL)) != -1)
+	while (code == CMD_OK &&
+	       (c = getopt_long(argc, argv, ":t:k:n:h", long_options, NULL)) != -1)
 		switch (c) {
 		case OPT_TEXT: o->form = &dump_text; break;
 		case OPT_JSON: o->form = &dump_json; o->json = true; break;

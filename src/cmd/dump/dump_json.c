@@ -81,7 +81,8 @@ static void add_object(struct dump *d, struct json *j, const struct object *obje
 	json_close(j, '}');
 }
 
-static void add_value(struct dump *d, struct json *j, const struct event *ev, const struct object *object)
+static void add_value(struct dump *d, struct json *j, const struct event *ev,
+		      const struct object *object)
 {
 	buf_clear(&d->scratch);
 	symbol_value(object->type, ev->arg, ev->size, &d->scratch);
@@ -156,8 +157,9 @@ static void add_arg(struct dump *d, struct json *j, const struct event *ev)
 	case TRACE_THREAD_START:
 		return;
 	default:
-		if (kind_extra(ev->kind) > 0 && (ev->arg || kind_class(ev->kind) == TRACE_CLASS_ATOMIC ||
-						 ev->kind == TRACE_VALUE))
+		if (kind_extra(ev->kind) > 0 &&
+		    (ev->arg || kind_class(ev->kind) == TRACE_CLASS_ATOMIC ||
+		     ev->kind == TRACE_VALUE))
 			json_number(j, "arg", ev->arg);
 	}
 }

@@ -188,7 +188,8 @@ static const struct {
 	{ "lost_threads", "threads not recorded: too many ran at once" },
 	{ "lost_signals", "records of signal handlers were lost" },
 	{ "cut_locations",
-	  "locations became shared after their early history was dropped: record with a larger --window" },
+	  "locations became shared after their early history was dropped: record with a larger "
+	  "--window" },
 	{ "cut_records", "records of unshared memory were dropped when the window was full" },
 };
 

@@ -34,14 +34,18 @@ static const char usage[] =
 	"to prevent them.\n"
 	"\n"
 	"      --runs N         largest number of runs (default 200)\n"
-	"  -j, --jobs N         traces analysed at the same time (default: one per CPU, at most 8)\n"
+	"  -j, --jobs N         traces analysed at the same time (default: one per CPU, at most "
+		"8)\n"
 	"      --time T         time limit of the training: 90, 1.5s, 10m, 2h\n"
-	"      --stable M       stop after M runs in a row with nothing new (default 20; 0: never)\n"
-	"      --schedules      make controlled runs only, each with another interleaving (default:\n"
+	"      --stable M       stop after M runs in a row with nothing new (default 20; 0: "
+		"never)\n"
+	"      --schedules      make controlled runs only, each with another interleaving "
+		"(default:\n"
 	"                       one run in four is controlled, the others are parallel)\n"
 	"      --parallel       make parallel runs only\n"
 	"      --seed N         seed of the random choices (default 1)\n"
-	"      --threshold T    passing runs that may violate an invariant without refuting it, since\n"
+	"      --threshold T    passing runs that may violate an invariant without refuting it, "
+		"since\n"
 	"                       some failures go unnoticed (default 0)\n"
 	"      --granularity N  bytes that count as one location: 1, 2, 4 … 64 (default 8)\n"
 	"\n"
@@ -49,19 +53,25 @@ static const char usage[] =
 	"      --expect-exit N|any   an exit status other than N (default 0; any: none fails)\n"
 	"      --expect-output FILE  stdout that differs from FILE\n"
 	"      --same-output    stdout that differs from that of the first passing run\n"
-	"      --check CMD      a shell command that exits with other than 0; its stdin is the run's\n"
+	"      --check CMD      a shell command that exits with other than 0; its stdin is the "
+		"run's\n"
 	"                       stdout, and SNARL_STATUS the run's exit status\n"
 	"      --timeout T      a run that takes longer than T (default 10s)\n"
 	"\n"
-	"      --timeouts       controlled runs: also let time-outs of waits and sleeps expire early\n"
-	"      --spurious       controlled runs: also let condition waits wake up without a signal\n"
-	"      --max-steps N    controlled runs: give up a run after N steps (default 20M; 0: never)\n"
-	"      --backend user|kernel  controlled runs: user-level threads (default), or kernel threads\n"
+	"      --timeouts       controlled runs: also let time-outs of waits and sleeps expire "
+		"early\n"
+	"      --spurious       controlled runs: also let condition waits wake up without a "
+		"signal\n"
+	"      --max-steps N    controlled runs: give up a run after N steps (default 20M; 0: "
+		"never)\n"
+	"      --backend user|kernel  controlled runs: user-level threads (default), or kernel "
+		"threads\n"
 	"      --db FILE        database (default: learn.db in the folder of --out)\n"
 	"      --program NAME   program to use, if the database has several\n"
 	"      --traces         learn from the given traces, all of passing runs\n"
 	"      --merge          add the given databases to that of --db\n"
-	"      --guard-log      learn from the given logs of guarded runs, all of which passed: allow\n"
+	"      --guard-log      learn from the given logs of guarded runs, all of which passed: "
+		"allow\n"
 	"                       the orders that delays could not avoid\n"
 	"      --dump           print the rules\n"
 	"  -o, --out DIR        folder of results (default: snarl-out)\n"
@@ -86,7 +96,8 @@ struct options {
 	int operand_count;
 };
 
-static int learn_traces(const struct options *o, struct learner *l, struct training_tally *t, struct err *err)
+static int learn_traces(const struct options *o, struct learner *l, struct training_tally *t,
+			struct err *err)
 {
 	for (int i = 0; i < o->operand_count; i++) {
 		struct store_news news;
@@ -99,8 +110,8 @@ static int learn_traces(const struct options *o, struct learner *l, struct train
 	return 0;
 }
 
-static void print_summary(const struct options *o, const struct training_tally *t, const struct learner *l,
-		 const struct compile_stats *c, const char *rules)
+static void print_summary(const struct options *o, const struct training_tally *t,
+			  const struct learner *l, const struct compile_stats *c, const char *rules)
 {
 	if (o->explore.quiet)
 		return;
@@ -112,14 +123,17 @@ static void print_summary(const struct options *o, const struct training_tally *
 		t->saturated ? "; the last runs showed nothing new" : session_interrupted ? "; interrupted" :
 		o->form == FORM_RUN && o->stable ? "; not stable yet: run snarl learn again" : "");
 	if (l->lost)
-		fprintf(stderr, "snarl: some runs were too large to be analysed completely: pairs may be missing\n");
-	fprintf(stderr, "snarl: %s: %u place%s, %u with an invariant, %u to check, %u open, "
-		"%u transaction%s of %u place%s\n", rules, c->sites, plural(c->sites), c->invariants, c->watched,
-		c->open, c->transactions, plural(c->transactions), c->members, plural(c->members));
+		fprintf(stderr, "snarl: some runs were too large to be analysed completely: pairs "
+				"may be missing\n");
+	fprintf(stderr,
+		"snarl: %s: %u place%s, %u with an invariant, %u to check, %u open, "
+		"%u transaction%s of %u place%s\n",
+		rules, c->sites, plural(c->sites), c->invariants, c->watched, c->open,
+		c->transactions, plural(c->transactions), c->members, plural(c->members));
 }
 
-static void print_json(const struct training_tally *t, const struct compile_stats *c, const char *db,
-		       const char *rules)
+static void print_json(const struct training_tally *t, const struct compile_stats *c,
+		       const char *db, const char *rules)
 {
 	struct buf out = { 0 };
 	struct json j = { .out = &out };
@@ -151,8 +165,8 @@ static void print_json(const struct training_tally *t, const struct compile_stat
 }
 
 /* Compiles the database into rules.bin. Returns 0, or -1 and *err. */
-static int write_rules(const struct options *o, struct store *store, const char *name, const char *path,
-		       struct compile_stats *stats, struct err *err)
+static int write_rules(const struct options *o, struct store *store, const char *name,
+		       const char *path, struct compile_stats *stats, struct err *err)
 {
 	struct known k;
 	int result = store_load(store, name, &k, err);
@@ -182,7 +196,9 @@ static void on_uncontrolled(void *ctx, const struct err *err)
 
 	progress_clear(&p->progress);
 	if (!p->o->quiet)
-		fprintf(stderr, "snarl: the program cannot be controlled, further runs are parallel: %s\n", err->text);
+		fprintf(stderr,
+			"snarl: the program cannot be controlled, further runs are parallel: %s\n",
+			err->text);
 }
 
 static int learn_runs(const struct options *o, struct session_print *p, struct learner *l,
@@ -219,8 +235,10 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 				    learn_traces(o, &learner, &tally, err)) < 0))
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK && !tally.passed && !session_interrupted)
-		code = cmd_fail(&cmd_learn, "none of %llu runs passed: find out why with snarl hunt, or "
-				"describe a passing run with --expect-exit", (unsigned long long)tally.made);
+		code = cmd_fail(&cmd_learn,
+				"none of %llu runs passed: find out why with snarl hunt, or "
+				"describe a passing run with --expect-exit",
+				(unsigned long long)tally.made);
 	if (code == CMD_OK && write_rules(o, store, name, rules, &stats, err) < 0)
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK)
@@ -265,7 +283,8 @@ static int merge(const struct options *o, struct store *store, const char *rules
 	return CMD_OK;
 }
 
-static int take_guard_logs(const struct options *o, struct store *store, const char *rules, struct err *err)
+static int take_guard_logs(const struct options *o, struct store *store, const char *rules,
+			   struct err *err)
 {
 	struct compile_stats stats;
 	struct guard_feedback sum = { 0 };
@@ -276,9 +295,12 @@ static int take_guard_logs(const struct options *o, struct store *store, const c
 	if (write_rules(o, store, o->name, rules, &stats, err) < 0)
 		return cmd_fail(&cmd_learn, "%s", err->text);
 	if (!o->explore.quiet)
-		fprintf(stderr, "snarl: %llu order%s that delays did not avoid, %llu of them new, %llu at places "
-			"unknown here; %s: %u open\n", (unsigned long long)sum.taken, plural(sum.taken),
-			(unsigned long long)sum.new, (unsigned long long)sum.unknown, rules, stats.open);
+		fprintf(stderr,
+			"snarl: %llu order%s that delays did not avoid, %llu of them new, %llu at "
+			"places unknown here; %s: %u open\n",
+			(unsigned long long)sum.taken, plural(sum.taken),
+			(unsigned long long)sum.new, (unsigned long long)sum.unknown, rules,
+			stats.open);
 	return CMD_OK;
 }
 
@@ -287,7 +309,9 @@ static int execute(const struct options *o)
 {
 	char *own = xasprintf("%s/%s", o->explore.out, STORE_FILE);
 	char *rules = xasprintf("%s/%s", o->explore.out, COMPILE_FILE);
-	const char *db = o->form == FORM_DUMP && o->operand_count ? o->operands[0] : o->db ? o->db : own;
+	const char *db = o->form == FORM_DUMP && o->operand_count ? o->operands[0]
+			 : o->db				  ? o->db
+								  : own;
 	struct store *store = NULL;
 	struct err err = { "" };
 	bool fresh = o->form != FORM_DUMP && access(db, F_OK) != 0;
@@ -314,8 +338,8 @@ static int execute(const struct options *o)
 	return cmd_flush(&cmd_learn, code);
 }
 
-enum { OPT_STABLE = EXPLORE_OPT_OWN, OPT_SCHEDULES, OPT_PARALLEL, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM,
-       OPT_TRACES, OPT_MERGE, OPT_GUARD_LOG, OPT_DUMP };
+enum { OPT_STABLE = EXPLORE_OPT_OWN, OPT_SCHEDULES, OPT_PARALLEL, OPT_THRESHOLD, OPT_GRANULARITY,
+       OPT_DB, OPT_PROGRAM, OPT_TRACES, OPT_MERGE, OPT_GUARD_LOG, OPT_DUMP };
 
 static const struct option long_options[] = {
 	{ "jobs", required_argument, NULL, 'j' },
@@ -362,17 +386,22 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
 
-	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:j:o:qh", long_options, NULL)) != -1)
+	while (code == CMD_OK &&
+	       (c = getopt_long(argc, argv, "+:j:o:qh", long_options, NULL)) != -1)
 		switch (c) {
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_learn, CMD_OK);
 		case ':': case '?': return cmd_bad_option(&cmd_learn, argv, c);
 		case OPT_STABLE:
-			code = numbers_count(&cmd_learn, "--stable", optarg, 0, UINT64_MAX, &o->stable);
+			code = numbers_count(&cmd_learn, "--stable", optarg, 0, UINT64_MAX,
+					     &o->stable);
 			break;
 		case OPT_THRESHOLD:
-			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30, &o->threshold);
+			code = numbers_count(&cmd_learn, "--threshold", optarg, 0, 1u << 30,
+					     &o->threshold);
 			break;
-		case OPT_GRANULARITY: code = learn_parse_granularity(&cmd_learn, optarg, &o->granularity); break;
+		case OPT_GRANULARITY:
+			code = learn_parse_granularity(&cmd_learn, optarg, &o->granularity);
+			break;
 		case OPT_SCHEDULES: o->schedules = true; break;
 		case OPT_PARALLEL: o->parallel = true; break;
 		case OPT_DB: o->db = optarg; break;

@@ -15,7 +15,8 @@ int learn_parse_granularity(const struct cmd *cmd, const char *text, uint64_t *o
 	int code = numbers_count(cmd, "--granularity", text, 1, 64, out);
 
 	if (code == CMD_OK && (*out & (*out - 1)))
-		return cmd_usage(cmd, "--granularity needs 1, 2, 4, 8, 16, 32 or 64, not '%s'", text);
+		return cmd_usage(cmd, "--granularity needs 1, 2, 4, 8, 16, 32 or 64, not '%s'",
+				 text);
 	return code;
 }
 
@@ -33,7 +34,8 @@ void learn_describe_site(const struct known_site *s, struct buf *out)
 }
 
 /* The sites that site `m` followed in passing runs (`seen`), or could have followed. */
-static void dump_pairs(const struct known *k, uint32_t m, bool seen, const char *title, struct buf *out)
+static void dump_pairs(const struct known *k, uint32_t m, bool seen, const char *title,
+		       struct buf *out)
 {
 	for (size_t i = 0; i < k->pair_count; i++)
 		if (k->pairs[i].second == m && (seen ? k->pairs[i].seen > 0 :
@@ -84,7 +86,8 @@ static void dump_function(const struct known *k, uint32_t f, const uint32_t *mar
 	buf_add_text(out, "  ");
 	learn_describe_site(s, out);
 	buf_addf(out, ":%s%s%s\n", marks[f] & RULES_HOLDS_TX ? " transaction" : "",
-		 s->cuts & LIFETX_ENTRY ? " cut at entry" : "", s->cuts & LIFETX_EXIT ? " cut at exit" : "");
+		 s->cuts & LIFETX_ENTRY ? " cut at entry" : "",
+		 s->cuts & LIFETX_EXIT ? " cut at exit" : "");
 	for (size_t i = 0; i < k->member_count; i++)
 		if (k->members[i].first == f && marks[f] & RULES_HOLDS_TX) {
 			buf_add_text(out, "    ");
@@ -97,7 +100,8 @@ void learn_dump(const struct known *k, uint64_t threshold, struct buf *out)
 {
 	uint32_t *marks = compile_marks(k, threshold);
 
-	buf_addf(out, "%s: %zu run%s\n\nplaces\n", k->program, k->run_count, k->run_count == 1 ? "" : "s");
+	buf_addf(out, "%s: %zu run%s\n\nplaces\n", k->program, k->run_count,
+		 k->run_count == 1 ? "" : "s");
 	for (uint32_t i = 0; i < k->count; i++)
 		if (k->sites[i].access <= LEARN_WRITE)
 			dump_site(k, i, marks, threshold, out);

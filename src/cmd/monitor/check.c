@@ -19,20 +19,28 @@ static const char usage[] =
 	"       snarl check [options] --trace TRACE…\n"
 	"       snarl check [options] --postmortem PASSING… -- FAILING…\n"
 	"\n"
-	"Reports violated invariants: two accesses of a thread that no other thread came between in\n"
-	"passing runs, and now one did. The invariants come from snarl learn, or with --postmortem from\n"
-	"traces of passing runs. PROGRAM, built with snarl-cc, runs in parallel and is never delayed.\n"
+	"Reports violated invariants: two accesses of a thread that no other thread came between "
+		"in\n"
+	"passing runs, and now one did. The invariants come from snarl learn, or with --postmortem "
+		"from\n"
+	"traces of passing runs. PROGRAM, built with snarl-cc, runs in parallel and is never "
+		"delayed.\n"
 	"\n"
 	"      --trace          check the given traces, of snarl record or of a bug\n"
-	"      --postmortem     compare traces of passing and failing runs; likely causes come first\n"
+	"      --postmortem     compare traces of passing and failing runs; likely causes come "
+		"first\n"
 	"      --pset           also report dependencies between threads that no passing run had\n"
-	"      --threshold T    passing runs that may violate an invariant and not refute it (default 0)\n"
+	"      --threshold T    passing runs that may violate an invariant and not refute it "
+		"(default 0)\n"
 	"      --granularity N  bytes that count as one location: 1, 2, 4 … 64 (default 8)\n"
-	"      --db FILE        database of snarl learn (default: learn.db in the folder of --out)\n"
+	"      --db FILE        database of snarl learn (default: learn.db in the folder of "
+		"--out)\n"
 	"      --program NAME   program to use, if the database has several\n"
-	"      --rules FILE     with PROGRAM: rules of snarl learn (default: rules.bin in the folder\n"
+	"      --rules FILE     with PROGRAM: rules of snarl learn (default: rules.bin in the "
+		"folder\n"
 	"                       of --out)\n"
-	"      --all            with PROGRAM: watch all known places, also where passing runs show\n"
+	"      --all            with PROGRAM: watch all known places, also where passing runs "
+		"show\n"
 	"                       that no other thread can come between; slower\n"
 	"      --noise N        with PROGRAM: sleep at N of 1000 accesses, to provoke violations\n"
 	"      --seed N         with PROGRAM: seed of --noise\n"
@@ -41,7 +49,8 @@ static const char usage[] =
 	"  -q, --quiet          no summary\n"
 	"      --json           print JSON on stdout\n"
 	"\n"
-	"Exit: 0 no violation, 1 a violation (a candidate: snarl hunt can prove it), 3 a file could not\n"
+	"Exit: 0 no violation, 1 a violation (a candidate: snarl hunt can prove it), 3 a file "
+		"could not\n"
 	"be read or the program not be run.\n"
 	"\n"
 	"  snarl check -- ./bank\n"
@@ -64,7 +73,8 @@ struct options {
 static int learn_passing(const struct options *o, struct store *store, struct err *err)
 {
 	struct learner l;
-	int result = learner_open(&l, store, "postmortem", (unsigned)o->granularity, o->threshold, err);
+	int result =
+		learner_open(&l, store, "postmortem", (unsigned)o->granularity, o->threshold, err);
 
 	for (int i = 0; i < o->passing_count && result == 0; i++) {
 		struct store_news news;
@@ -80,7 +90,8 @@ static int learn_passing(const struct options *o, struct store *store, struct er
  * but that no passing run had. If no invariant was violated, accesses that no passing run reached
  * are reported if passing runs reached the first of them.
  */
-static bool is_reported(const struct options *o, const struct detect *d, const struct detect_item *item)
+static bool is_reported(const struct options *o, const struct detect *d,
+			const struct detect_item *item)
 {
 	switch (item->rank) {
 	case DETECT_BROKEN: return true;
@@ -145,7 +156,10 @@ static int check_stored(const struct options *o)
 	char *own = xasprintf("%s/%s", o->out, STORE_FILE);
 	bool postmortem = o->form == FORM_POSTMORTEM;
 	struct err err = { "" };
-	struct store *store = store_open(postmortem ? ":memory:" : o->db ? o->db : own, postmortem, &err);
+	struct store *store = store_open(postmortem ? ":memory:"
+					 : o->db    ? o->db
+						    : own,
+					 postmortem, &err);
 	int code;
 
 	if (!store || (postmortem && learn_passing(o, store, &err) < 0))
@@ -157,8 +171,8 @@ static int check_stored(const struct options *o)
 	return cmd_flush(&cmd_check, code);
 }
 
-enum { OPT_TRACE = 256, OPT_POSTMORTEM, OPT_PSET, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB, OPT_PROGRAM, OPT_JSON,
-       OPT_RULES, OPT_NOISE, OPT_SEED, OPT_ALL };
+enum { OPT_TRACE = 256, OPT_POSTMORTEM, OPT_PSET, OPT_THRESHOLD, OPT_GRANULARITY, OPT_DB,
+       OPT_PROGRAM, OPT_JSON, OPT_RULES, OPT_NOISE, OPT_SEED, OPT_ALL };
 
 static const struct option long_options[] = {
 	{ "trace", no_argument, NULL, OPT_TRACE },
@@ -187,11 +201,15 @@ static int take_operands(struct options *o, int argc, char **argv)
 
 	if (o->form == FORM_NONE) {
 		o->online.program = argv + optind;
-		return optind < argc ? -1 : cmd_usage(&cmd_check, "missing PROGRAM (or --trace, --postmortem); usage: "
-							    "snarl check [options] [--] PROGRAM [ARGUMENT…]");
+		return optind < argc
+			       ? -1
+			       : cmd_usage(&cmd_check,
+					   "missing PROGRAM (or --trace, --postmortem); usage: "
+					   "snarl check [options] [--] PROGRAM [ARGUMENT…]");
 	}
 	if (o->online.all || o->online.noise || o->online.seed || o->online.rules)
-		return cmd_usage(&cmd_check, "--all, --noise, --seed and --rules need a PROGRAM, not traces");
+		return cmd_usage(&cmd_check,
+				 "--all, --noise, --seed and --rules need a PROGRAM, not traces");
 	o->failing = argv + optind;
 	o->failing_count = argc - optind;
 	if (o->form == FORM_POSTMORTEM) {
@@ -202,13 +220,18 @@ static int take_operands(struct options *o, int argc, char **argv)
 		o->failing = argv + split + 1;
 		o->failing_count = argc - split - 1;
 		if (!o->passing_count || o->failing_count <= 0)
-			return cmd_usage(&cmd_check, "missing traces; usage: snarl check [options] --postmortem "
-					 "PASSING… -- FAILING…");
+			return cmd_usage(
+				&cmd_check,
+				"missing traces; usage: snarl check [options] --postmortem "
+				"PASSING… -- FAILING…");
 	} else if (o->failing_count > 0 && strcmp(o->failing[0], "--") == 0) {
 		o->failing++;
 		o->failing_count--;
 	}
-	return o->failing_count > 0 ? -1 : cmd_usage(&cmd_check, "missing TRACE; usage: snarl check [options] --trace TRACE…");
+	return o->failing_count > 0
+		       ? -1
+		       : cmd_usage(&cmd_check,
+				   "missing TRACE; usage: snarl check [options] --trace TRACE…");
 }
 
 /* Returns -1 to continue, or an exit code. */
@@ -216,23 +239,36 @@ static int parse(struct options *o, int argc, char **argv)
 {
 	int c, code = CMD_OK;
 
-	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:n:o:qh", long_options, NULL)) != -1)
+	while (code == CMD_OK &&
+	       (c = getopt_long(argc, argv, "+:n:o:qh", long_options, NULL)) != -1)
 		switch (c) {
 		case 'h': fputs(usage, stdout); return cmd_flush(&cmd_check, CMD_OK);
 		case OPT_TRACE: o->form = FORM_TRACE; break;
 		case OPT_POSTMORTEM: o->form = FORM_POSTMORTEM; break;
 		case OPT_PSET: o->pset = true; break;
 		case OPT_THRESHOLD:
-			code = numbers_count(&cmd_check, "--threshold", optarg, 0, 1u << 30, &o->threshold);
+			code = numbers_count(&cmd_check, "--threshold", optarg, 0, 1u << 30,
+					     &o->threshold);
 			break;
-		case OPT_GRANULARITY: code = learn_parse_granularity(&cmd_check, optarg, &o->granularity); break;
+		case OPT_GRANULARITY:
+			code = learn_parse_granularity(&cmd_check, optarg, &o->granularity);
+			break;
 		case OPT_DB: o->db = optarg; break;
 		case OPT_PROGRAM: o->name = optarg; break;
 		case OPT_RULES: o->online.rules = optarg; break;
 		case OPT_ALL: o->online.all = true; break;
-		case OPT_NOISE: code = numbers_count(&cmd_check, "--noise", optarg, 0, 1000, &o->online.noise); break;
-		case OPT_SEED: code = numbers_count(&cmd_check, "--seed", optarg, 0, 1u << 30, &o->online.seed); break;
-		case 'n': code = numbers_count(&cmd_check, "--limit", optarg, 0, UINT64_MAX, &o->limit); break;
+		case OPT_NOISE:
+			code = numbers_count(&cmd_check, "--noise", optarg, 0, 1000,
+					     &o->online.noise);
+			break;
+		case OPT_SEED:
+			code = numbers_count(&cmd_check, "--seed", optarg, 0, 1u << 30,
+					     &o->online.seed);
+			break;
+		case 'n':
+			code = numbers_count(&cmd_check, "--limit", optarg, 0, UINT64_MAX,
+					     &o->limit);
+			break;
 		case 'o': o->out = optarg; break;
 		case 'q': o->quiet = true; break;
 		case OPT_JSON: o->json = true; break;
@@ -243,7 +279,9 @@ static int parse(struct options *o, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .out = "snarl-out", .granularity = LEARN_GRANULARITY, .limit = UINT64_MAX };
+	struct options o = { .out = "snarl-out",
+			     .granularity = LEARN_GRANULARITY,
+			     .limit = UINT64_MAX };
 	int code = parse(&o, argc, argv);
 
 	if (code >= 0)

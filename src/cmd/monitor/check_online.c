@@ -36,12 +36,17 @@ static void print_text(struct monitored_run *m, const struct check_online *o)
 
 		monitored_variable(m, r, &variable);
 		buf_addf(&out, "violation %s%s%s, %llu time%s\n", name, variable.size ? " of " : "",
-			 variable.size ? buf_string(&variable) : "", (unsigned long long)r->count, plural(r->count));
-		add_access(m, name[0] == 'R' ? "  first   reads   " : "  first   writes  ", r->site[0], &out);
-		add_access(m, name[1] == 'R' ? "\n  another reads   " : "\n  another writes  ", r->site[1], &out);
-		add_access(m, name[2] == 'R' ? "\n  then    reads   " : "\n  then    writes  ", r->site[2], &out);
+			 variable.size ? buf_string(&variable) : "", (unsigned long long)r->count,
+			 plural(r->count));
+		add_access(m, name[0] == 'R' ? "  first   reads   " : "  first   writes  ",
+			   r->site[0], &out);
+		add_access(m, name[1] == 'R' ? "\n  another reads   " : "\n  another writes  ",
+			   r->site[1], &out);
+		add_access(m, name[2] == 'R' ? "\n  then    reads   " : "\n  then    writes  ",
+			   r->site[2], &out);
 		if (r->value_size && r->value_size <= sizeof(r->value))
-			buf_addf(&out, ", %s %lld", name[2] == 'R' ? "value" : "over", signed_value(r));
+			buf_addf(&out, ", %s %lld", name[2] == 'R' ? "value" : "over",
+				 signed_value(r));
 		buf_add_char(&out, '\n');
 		fputs(buf_string(&out), stdout);
 		buf_free(&out);
@@ -88,7 +93,8 @@ static int print_result(struct monitored_run *m, const struct check_online *o)
 		return cmd_fail(&cmd_check, "%s was not built with snarl-cc: nothing was checked",
 				o->program[0]);
 	if (!m->log->module[0].used)
-		return cmd_fail(&cmd_check, "the rules are not of this build of %s: run snarl learn again",
+		return cmd_fail(&cmd_check,
+				"the rules are not of this build of %s: run snarl learn again",
 				o->program[0]);
 	if (o->json)
 		print_json(m, o);
@@ -98,11 +104,13 @@ static int print_result(struct monitored_run *m, const struct check_online *o)
 		monitored_print_end(m, o->program[0]);
 		monitored_print_losses(m);
 		if (!m->log->places)
-			fprintf(stderr, "snarl: nothing to watch: in passing runs no thread could have come between the "
-				"accesses of an invariant (--all watches them nevertheless)\n");
+			fprintf(stderr,
+				"snarl: nothing to watch: in passing runs no thread could have "
+				"come between the accesses of an invariant (--all watches them "
+				"nevertheless)\n");
 		else
-			fprintf(stderr, "snarl: %u places watched, %zu violation%s%s\n", m->log->places, m->count,
-				plural(m->count),
+			fprintf(stderr, "snarl: %u places watched, %zu violation%s%s\n",
+				m->log->places, m->count, plural(m->count),
 				m->count ? " (candidates: snarl hunt can prove them)" : "");
 	}
 	return cmd_flush(&cmd_check, m->count ? CMD_BUG : CMD_OK);

@@ -8,7 +8,8 @@
 
 static const char *const rank_text[DETECT_RANKS] = {
 	[DETECT_BROKEN] = "  passing runs came here, but never in this order",
-	[DETECT_NEW] = "  no invariant, but passing runs never had this order, or hardly ever this pair of accesses",
+	[DETECT_NEW] = "  no invariant, but passing runs never had this order, or hardly ever this "
+		       "pair of accesses",
 	[DETECT_UNTRAINED] = "  no passing run came here",
 	[DETECT_KNOWN] = "  passing runs have this order, too",
 };
@@ -77,7 +78,8 @@ void check_json(const struct detect *d, size_t count, uint64_t limit, struct buf
 		const struct detect_item *item = &d->items[i];
 
 		json_open(&j, NULL, '{');
-		json_text(&j, "pattern", item->events == 3 ? avio_pattern_name(item->pattern) : "dependency");
+		json_text(&j, "pattern",
+			  item->events == 3 ? avio_pattern_name(item->pattern) : "dependency");
 		json_text(&j, "rank", detect_rank_name(item->rank));
 		json_text(&j, "variable", item->object);
 		json_number(&j, "traces", item->traces);
@@ -100,8 +102,11 @@ void check_json(const struct detect *d, size_t count, uint64_t limit, struct buf
 
 void check_summary(const struct detect *d, size_t count, FILE *out)
 {
-	fprintf(out, "snarl: %zu reported that %zu passing runs never did; by rank: %llu new (no invariant there), "
-		"%llu untrained (no passing run came there), %llu known (passing runs do it, too)\n", count, d->known.run_count,
-		(unsigned long long)d->ranks[DETECT_NEW], (unsigned long long)d->ranks[DETECT_UNTRAINED],
+	fprintf(out,
+		"snarl: %zu reported that %zu passing runs never did; by rank: %llu new (no "
+		"invariant there), %llu untrained (no passing run came there), %llu known (passing "
+		"runs do it, too)\n",
+		count, d->known.run_count, (unsigned long long)d->ranks[DETECT_NEW],
+		(unsigned long long)d->ranks[DETECT_UNTRAINED],
 		(unsigned long long)d->ranks[DETECT_KNOWN]);
 }

@@ -25,11 +25,14 @@ static const char usage[] =
 	"usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]\n"
 	"       snarl guard --off PID | --on PID\n"
 	"\n"
-	"Runs a program and delays accesses that would make an untested interleaving, for a short time,\n"
-	"until other threads have moved on. The rules come from snarl learn. guard.log in the folder of\n"
+	"Runs a program and delays accesses that would make an untested interleaving, for a short "
+		"time,\n"
+	"until other threads have moved on. The rules come from snarl learn. guard.log in the "
+		"folder of\n"
 	"--out lists the delays.\n"
 	"\n"
-	"      --rules FILE       rules of snarl learn (default: rules.bin in the folder of --out)\n"
+	"      --rules FILE       rules of snarl learn (default: rules.bin in the folder of "
+		"--out)\n"
 	"      --protect WHAT     rules to enforce: pset (tested orders), tx (transactions), both\n"
 	"                         (default), none\n"
 	"      --wait MS          longest delay of an access, 1 to 1000 (default 50)\n"
@@ -39,7 +42,8 @@ static const char usage[] =
 	"      --off PID          stop guarding a running program\n"
 	"      --on PID           guard it again\n"
 	"  -q, --quiet            no summary\n"
-	"      --json             print the summary as JSON on stdout; the program's stdout goes to\n"
+	"      --json             print the summary as JSON on stdout; the program's stdout goes "
+		"to\n"
 	"                         stderr\n"
 	"\n"
 	"Exit: that of the program; 2 usage, 3 the program could not be run.\n"
@@ -82,14 +86,20 @@ static int parse(struct guard_options *o, int argc, char **argv)
 		switch (c) {
 		case OPT_RULES: o->rules = optarg; break;
 		case OPT_PROTECT: o->protect = optarg; code = check_protect(optarg); break;
-		case OPT_WAIT: code = numbers_count(&cmd_guard, "--wait", optarg, 1, 1000, &o->wait_ms); break;
-		case OPT_NOISE: code = numbers_count(&cmd_guard, "--noise", optarg, 0, 1000, &o->noise); break;
-		case OPT_SEED: code = numbers_count(&cmd_guard, "--seed", optarg, 0, 1u << 30, &o->seed); break;
+		case OPT_WAIT:
+			code = numbers_count(&cmd_guard, "--wait", optarg, 1, 1000, &o->wait_ms);
+			break;
+		case OPT_NOISE:
+			code = numbers_count(&cmd_guard, "--noise", optarg, 0, 1000, &o->noise);
+			break;
+		case OPT_SEED:
+			code = numbers_count(&cmd_guard, "--seed", optarg, 0, 1u << 30, &o->seed);
+			break;
 		case 'o': o->out = optarg; break;
 		case OPT_OFF: case OPT_ON:
 			o->off = c == OPT_OFF;
-			code = numbers_count(&cmd_guard, c == OPT_OFF ? "--off" : "--on", optarg, 1, 1u << 30,
-					     &o->pid);
+			code = numbers_count(&cmd_guard, c == OPT_OFF ? "--off" : "--on", optarg, 1,
+					     1u << 30, &o->pid);
 			break;
 		case 'q': o->quiet = true; break;
 		case OPT_JSON: o->json = true; break;
@@ -101,7 +111,9 @@ static int parse(struct guard_options *o, int argc, char **argv)
 	if (o->pid && optind < argc)
 		return cmd_usage(&cmd_guard, "--off and --on take no program");
 	if (!o->pid && optind == argc)
-		return cmd_usage(&cmd_guard, "missing PROGRAM; usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]");
+		return cmd_usage(
+			&cmd_guard,
+			"missing PROGRAM; usage: snarl guard [options] [--] PROGRAM [ARGUMENT…]");
 	o->program = argv + optind;
 	return -1;
 }
@@ -185,7 +197,8 @@ static int run(int argc, char **argv)
 	own = xasprintf("%s/%s", o.out, COMPILE_FILE);
 	if (monitored_open(&m, o.rules ? o.rules : own, &err) == 0) {
 		set_options(&m, &o);
-		if (monitored_execute(&m, o.program, o.json, &err) == 0 && guard_report(&m, &o, &err) == 0)
+		if (monitored_execute(&m, o.program, o.json, &err) == 0 &&
+		    guard_report(&m, &o, &err) == 0)
 			code = cmd_flush(&cmd_guard, proc_code(m.run.status));
 	}
 	if (code < 0)

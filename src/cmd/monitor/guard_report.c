@@ -106,14 +106,18 @@ static void print_summary(struct monitored_run *m, const struct guard_options *o
 	monitored_print_end(m, o->program[0]);
 	monitored_print_losses(m);
 	if (!m->log->pid)
-		fprintf(stderr, "snarl: nothing was guarded: %s was not built with snarl-cc\n", o->program[0]);
+		fprintf(stderr, "snarl: nothing was guarded: %s was not built with snarl-cc\n",
+			o->program[0]);
 	else if (!m->log->places)
-		fprintf(stderr, "snarl: nothing was guarded: the rules have no open place in this build; "
+		fprintf(stderr,
+			"snarl: nothing was guarded: the rules have no open place in this build; "
 			"after a rebuild, run snarl learn again\n");
 	else
-		fprintf(stderr, "snarl: %u place%s guarded, %llu delay%s (%llu avoided an untested order, "
-			"%llu timed out), %.3f s in all; see %s/guard.log\n", m->log->places, plural(m->log->places), count,
-			plural(count), resolved, timed_out, seconds, o->out);
+		fprintf(stderr,
+			"snarl: %u place%s guarded, %llu delay%s (%llu avoided an untested order, "
+			"%llu timed out), %.3f s in all; see %s/guard.log\n",
+			m->log->places, plural(m->log->places), count, plural(count), resolved,
+			timed_out, seconds, o->out);
 }
 
 int guard_report(struct monitored_run *m, const struct guard_options *o, struct err *err)

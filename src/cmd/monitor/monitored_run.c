@@ -25,7 +25,8 @@ static int read_rules(struct monitored_run *m, const char *path, struct err *err
 	int result = -1;
 
 	if (!f || fstat(fileno(f), &st) != 0) {
-		err_set(err, "cannot read the rules %s: %s (snarl learn makes them)", path, strerror(errno));
+		err_set(err, "cannot read the rules %s: %s (snarl learn makes them)", path,
+			strerror(errno));
 		goto out;
 	}
 	h = m->rules = xmalloc((size_t)st.st_size + 1);
@@ -33,10 +34,11 @@ static int read_rules(struct monitored_run *m, const char *path, struct err *err
 	    h->magic != RULES_MAGIC)
 		err_set(err, "%s is not a rules file (snarl learn makes them)", path);
 	else if (h->version != RULES_VERSION)
-		err_set(err, "%s was made by another version of snarl: run snarl learn again", path);
+		err_set(err, "%s was made by another version of snarl: run snarl learn again",
+			path);
 	else if (h->size != (uint64_t)st.st_size || h->sites == 0 ||
-		 h->check != trace_check(h + 1, h->size - sizeof(*h)) ||
-		 h->sites_at > h->size || h->sites > (h->size - h->sites_at) / sizeof(struct rules_site) ||
+		 h->check != trace_check(h + 1, h->size - sizeof(*h)) || h->sites_at > h->size ||
+		 h->sites > (h->size - h->sites_at) / sizeof(struct rules_site) ||
 		 h->modules_at > h->size ||
 		 h->modules > (h->size - h->modules_at) / sizeof(struct rules_module))
 		err_set(err, "%s is damaged: run snarl learn again", path);
@@ -190,7 +192,8 @@ static uint64_t pc_of(const struct monitored_run *m, uint32_t site)
 	return 0;
 }
 
-void monitored_describe_site(struct monitored_run *m, uint32_t site, const char *none, struct buf *out)
+void monitored_describe_site(struct monitored_run *m, uint32_t site, const char *none,
+			     struct buf *out)
 {
 	if (site)
 		places_describe(&m->places, pc_of(m, site), out);
@@ -215,7 +218,8 @@ void monitored_site_json(struct monitored_run *m, const char *key, uint32_t site
 
 void monitored_site_key(const struct monitored_run *m, uint32_t site, struct buf *out)
 {
-	const struct rules_module *module = (const void *)((const char *)m->rules + m->rules->modules_at);
+	const struct rules_module *module =
+		(const void *)((const char *)m->rules + m->rules->modules_at);
 
 	if (!site || site_of(m, site)->module >= m->rules->modules) {
 		buf_add_char(out, '-');
@@ -250,8 +254,8 @@ const char *monitored_kind_name(enum monitor_log_kind kind)
 void monitored_print_end(const struct monitored_run *m, const char *program)
 {
 	if (WIFSIGNALED(m->run.status))
-		fprintf(stderr, "snarl: %s was killed by signal %d (%s)\n", program, WTERMSIG(m->run.status),
-			strsignal(WTERMSIG(m->run.status)));
+		fprintf(stderr, "snarl: %s was killed by signal %d (%s)\n", program,
+			WTERMSIG(m->run.status), strsignal(WTERMSIG(m->run.status)));
 	else if (WEXITSTATUS(m->run.status) != 0)
 		fprintf(stderr, "snarl: %s ended with exit status %d\n", program,
 			WEXITSTATUS(m->run.status));
@@ -265,7 +269,8 @@ void monitored_print_losses(const struct monitored_run *m)
 		fprintf(stderr, "snarl: %llu thread%s not watched: too many at once\n",
 			(unsigned long long)log->lost_threads, plural(log->lost_threads));
 	if (log->lost_records)
-		fprintf(stderr, "snarl: the log was full: %llu event%s of further places not recorded\n",
+		fprintf(stderr,
+			"snarl: the log was full: %llu event%s of further places not recorded\n",
 			(unsigned long long)log->lost_records, plural(log->lost_records));
 }
 

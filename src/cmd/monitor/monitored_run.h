@@ -40,7 +40,8 @@ void monitored_number_option(struct monitored_run *m, const char *key, uint64_t 
 int monitored_execute(struct monitored_run *m, char **program, bool json, struct err *err);
 
 /* Appends "bank.c:41 (deposit)"; for site 0, which is no site, `none`. */
-void monitored_describe_site(struct monitored_run *m, uint32_t site, const char *none, struct buf *out);
+void monitored_describe_site(struct monitored_run *m, uint32_t site, const char *none,
+			     struct buf *out);
 
 /* Adds the object `key` with members "function", "file", "line" and "op"; empty for site 0. */
 void monitored_site_json(struct monitored_run *m, const char *key, uint32_t site, struct json *j);

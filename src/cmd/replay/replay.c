@@ -20,22 +20,27 @@
 static const char usage[] =
 	"usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]\n"
 	"\n"
-	"Runs a program again with the interleaving that made it fail. BUG is a folder that snarl hunt\n"
-	"or snarl test saved (snarl-out/bugs/B001), or a schedule file. Program, arguments, folder,\n"
+	"Runs a program again with the interleaving that made it fail. BUG is a folder that snarl "
+		"hunt\n"
+	"or snarl test saved (snarl-out/bugs/B001), or a schedule file. Program, arguments, "
+		"folder,\n"
 	"stdin and saved variables come from the schedule, unless PROGRAM replaces the first two.\n"
 	"\n"
 	"      --times N        number of replays, each in a fresh process (default 1)\n"
-	"      --gdb            run under gdb, stopped before the first event of the bug: breakpoints\n"
+	"      --gdb            run under gdb, stopped before the first event of the bug: "
+		"breakpoints\n"
 	"                       and steps do not change the interleaving; the gdb commands\n"
 	"                       snarl-next and snarl-threads follow it\n"
-	"      --backend user|kernel  user-level threads (default), or kernel threads (default with\n"
+	"      --backend user|kernel  user-level threads (default), or kernel threads (default "
+		"with\n"
 	"                       --gdb, so that gdb sees the threads)\n"
 	"      --no-fork-server start the program anew for each replay\n"
 	"      --trace FILE     record the replay for snarl dump; implies --no-fork-server\n"
 	"      --timeout T      kill a run that takes longer than T (default 60s)\n"
 	"  -q, --quiet          print neither the program's output nor a summary\n"
 	"\n"
-	"Exit: 1 every replay failed as recorded, 0 every replay passed, 3 the program could not be run,\n"
+	"Exit: 1 every replay failed as recorded, 0 every replay passed, 3 the program could not "
+		"be run,\n"
 	"4 a replay diverged from the schedule or ended in another way.\n"
 	"\n"
 	"  snarl replay snarl-out/bugs/B001\n"
@@ -78,11 +83,13 @@ static void print_replay(const struct replay_options *o, struct replay *r, struc
 		oracle_describe(got, report, places, &text);
 	if (o->times == 1 || got->verdict == ORACLE_DIVERGED)
 		fprintf(stderr, "snarl: %s\n",
-			got->verdict == ORACLE_CUT ? "given up: too many steps" : buf_string(&text));
+			got->verdict == ORACLE_CUT ? "given up: too many steps"
+						   : buf_string(&text));
 	buf_free(&text);
 }
 
-static void count_result(struct replay_counts *n, const struct schedule *s, const struct oracle_result *got)
+static void count_result(struct replay_counts *n, const struct schedule *s,
+			 const struct oracle_result *got)
 {
 	if (got->verdict == ORACLE_DIVERGED)
 		n->diverged++;
@@ -104,8 +111,8 @@ static int conclude(const struct replay_options *o, const struct replay_counts *
 			(unsigned long long)n->same, (unsigned long long)o->times,
 			failure ? " (" : "", failure ? failure : "", failure ? ")" : "");
 	if (!o->quiet && n->passed)
-		fprintf(stderr, "snarl: %llu of %llu replays passed\n", (unsigned long long)n->passed,
-			(unsigned long long)o->times);
+		fprintf(stderr, "snarl: %llu of %llu replays passed\n",
+			(unsigned long long)n->passed, (unsigned long long)o->times);
 	if (!o->quiet && n->other)
 		fprintf(stderr, "snarl: %llu failed in another way than recorded%s%s%s\n",
 			(unsigned long long)n->other, failure ? " (" : "", failure ? failure : "",
@@ -149,15 +156,17 @@ static int replay_all(const struct replay_options *o, const struct replay_config
 
 static int replay(const struct replay_options *o, struct err *err)
 {
-	struct replay_config config = { .target = &o->target, .backend = o->backend, .exec = o->exec,
-					.timeout = o->timeout };
+	struct replay_config config = {
+		.target = &o->target, .backend = o->backend, .exec = o->exec, .timeout = o->timeout
+	};
 	struct replay_trace trace = { .live = -1 };
 	struct replay_counts n = { 0 };
 	struct err closing;
 	int result = 0;
 
 	if (o->trace) {
-		result = replay_trace_open(&trace, o->trace, o->schedule.steps <= REPLAY_VALUES_STEPS, err);
+		result = replay_trace_open(&trace, o->trace,
+					   o->schedule.steps <= REPLAY_VALUES_STEPS, err);
 		config.options = trace.options;
 		config.exec = true;
 	}
@@ -219,7 +228,9 @@ int replay_load(struct replay_options *o, const char *bug, char **program, struc
 		return -1;
 	built = o->schedule.build_id;
 	if (built && strcmp(built, o->target.build_id) != 0 && !o->quiet)
-		fprintf(stderr, "snarl: %s is not the build this schedule was made with: the replay may diverge\n",
+		fprintf(stderr,
+			"snarl: %s is not the build this schedule was made with: the replay may "
+			"diverge\n",
 			o->target.program);
 	return 0;
 }
@@ -257,7 +268,8 @@ static int parse(struct replay_options *o, int argc, char **argv)
 	while (code == CMD_OK && (c = getopt_long(argc, argv, "+:qh", long_options, NULL)) != -1)
 		switch (c) {
 		case OPT_TIMES:
-			code = numbers_count(&cmd_replay, "--times", optarg, 1, 1000000000, &o->times);
+			code = numbers_count(&cmd_replay, "--times", optarg, 1, 1000000000,
+					     &o->times);
 			break;
 		case OPT_GDB: o->gdb = true; break;
 		case OPT_INTO: o->into = optarg; break;
@@ -279,7 +291,8 @@ static int parse(struct replay_options *o, int argc, char **argv)
 static int check(const struct replay_options *o)
 {
 	if (o->trace && (o->times > 1 || o->gdb))
-		return cmd_usage(&cmd_replay, "--trace records one replay: not with --times or --gdb");
+		return cmd_usage(&cmd_replay,
+				 "--trace records one replay: not with --times or --gdb");
 	return -1;
 }
 
@@ -295,7 +308,9 @@ static int parse_all(struct replay_options *o, int argc, char **argv, const char
 	if (code >= 0)
 		return code;
 	if (optind == argc)
-		return cmd_usage(&cmd_replay, "missing BUG; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]");
+		return cmd_usage(
+			&cmd_replay,
+			"missing BUG; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]");
 	*bug = argv[optind++];
 	*program = NULL;
 	if (optind < argc && strcmp(argv[optind], "--") != 0) {
@@ -312,12 +327,14 @@ static int parse_all(struct replay_options *o, int argc, char **argv, const char
 		if (code >= 0)
 			return code;
 		if (optind < argc)
-			return cmd_usage(&cmd_replay, "one BUG at a time; unexpected '%s'", argv[optind]);
+			return cmd_usage(&cmd_replay, "one BUG at a time; unexpected '%s'",
+					 argv[optind]);
 	} else if (optind < argc) {
 		*program = argv + optind + 1;
 	}
 	if (*program && !**program)
-		return cmd_usage(&cmd_replay, "missing PROGRAM after --; usage: snarl replay [options] BUG [-- PROGRAM [ARGUMENT…]]");
+		return cmd_usage(&cmd_replay, "missing PROGRAM after --; usage: snarl replay "
+					      "[options] BUG [-- PROGRAM [ARGUMENT…]]");
 	return check(o);
 }
 
@@ -332,8 +349,9 @@ static int run(int argc, char **argv)
 	if (code < 0) {
 		code = replay_load(&o, bug, o.into && !o.given ? NULL : program, &err);
 		if (code == 0)
-			code = o.into ? replay_into(&o, &err) : o.gdb ? replay_gdb(&o, program, &err) :
-									replay(&o, &err);
+			code = o.into  ? replay_into(&o, &err)
+			       : o.gdb ? replay_gdb(&o, program, &err)
+				       : replay(&o, &err);
 		if (code < 0)
 			code = cmd_fail(&cmd_replay, "%s", err.text);
 	}

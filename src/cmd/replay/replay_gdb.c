@@ -43,12 +43,14 @@ static char *wrapper_command(const struct replay_options *o, char **program, con
 	struct buf text = { 0 };
 
 	if (size <= 0 || !full) {
-		err_set(err, "cannot find the path of snarl or of %s: %s", o->path, strerror(errno));
+		err_set(err, "cannot find the path of snarl or of %s: %s", o->path,
+			strerror(errno));
 	} else {
 		self[size] = '\0';
 		buf_add_text(&text, "set exec-wrapper ");
 		add_quoted(&text, self);
-		buf_addf(&text, " replay --quiet --backend %s --into ", o->backend ? o->backend : "kernel");
+		buf_addf(&text, " replay --quiet --backend %s --into ",
+			 o->backend ? o->backend : "kernel");
 		add_quoted(&text, block);
 		buf_add_char(&text, ' ');
 		add_quoted(&text, full);
@@ -115,10 +117,12 @@ static void ignore(int sig)
  * The first commands for gdb: load snarl-gdb.py, and if BUG is a bug's folder, run to its first
  * event.
  */
-static int first_commands(const struct replay_options *o, char **source, char **start, struct err *err)
+static int first_commands(const struct replay_options *o, char **source, char **start,
+			  struct err *err)
 {
 	struct compiler_home home;
-	char *full = realpath(o->folder, NULL), *bug = xasprintf("%s/bug.json", full ? full : o->folder);
+	char *full = realpath(o->folder, NULL),
+	     *bug = xasprintf("%s/bug.json", full ? full : o->folder);
 
 	*source = *start = NULL;
 	if (compiler_find_home(getenv("SNARL_HOME"), &home, err) == 0) {
@@ -136,8 +140,10 @@ static int first_commands(const struct replay_options *o, char **source, char **
 static char **gdb_words(const struct replay_options *o, char **program, char *wrapper, char *source,
 			char *start)
 {
-	static const char *const first[] = { "gdb", "-q", "-ex", "set disable-randomization on", "-ex",
-					     "set follow-fork-mode parent", "-ex" };
+	static const char *const first[] = { "gdb", "-q",
+					     "-ex", "set disable-randomization on",
+					     "-ex", "set follow-fork-mode parent",
+					     "-ex" };
 	size_t count = 0, more = 0;
 	char **argv;
 

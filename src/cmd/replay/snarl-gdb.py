@@ -12,12 +12,14 @@ import subprocess
 
 import gdb
 
-HERE = os.path.dirname(os.path.abspath(__file__))  # lib/snarl of the build tree or of the installation
+# lib/snarl of the build tree or of the installation
+HERE = os.path.dirname(os.path.abspath(__file__))
 TRACE_MOST = 64 << 20  # bytes: a larger trace is not searched for the first event
 # Functions of src/runtime/control/debugger.c: called at each scheduling point, and at each switch.
 STEP = "snarlrt_debug_here"
 SWITCH = "snarlrt_debug_switch"
-FAILS = "ctl_fail"  # called for failures that the runtime detects: deadlock, use after free and others
+# called for failures that the runtime detects: deadlock, use after free and others
+FAILS = "ctl_fail"
 OPS = {
     "START": "start", "READ": "read", "WRITE": "write", "UPDATE": "update",
     "ACQUIRE": "lock", "RELEASE": "unlock", "TRY": "try to lock", "WAIT": "wait on",
@@ -39,7 +41,8 @@ def state():
         # Qualified by the file, since the program may have a variable `ctl`, too.
         return gdb.parse_and_eval("'src/runtime/control/point.c'::ctl")
     except gdb.error:
-        raise SnarlError("the program has no runtime of snarl with debug information; link it with snarl-cc")
+        raise SnarlError("the program has no runtime of snarl with debug information; "
+                         "link it with snarl-cc")
 
 
 def one_line_errors(invoke):
@@ -105,7 +108,8 @@ def describe(event):
 def held_by(thread):
     count = min(int(thread["held_count"]), 32)
     held = [thread["held"][i] for i in range(count)]
-    return ", ".join("%s (since %s)" % (object_name(int(h["object"])), place(int(h["pc"]))) for h in held)
+    return ", ".join("%s (since %s)" % (object_name(int(h["object"])), place(int(h["pc"])))
+                     for h in held)
 
 
 # --- running to a breakpoint ---
@@ -142,14 +146,15 @@ def runtime_folder():
     """The folder of the runtime's sources, with a slash at the end."""
     symbol = gdb.lookup_global_symbol(STEP) or gdb.lookup_static_symbol(STEP)
     if symbol is None:
-        raise SnarlError("the program was linked by another version of snarl; link it again with snarl-cc")
+        raise SnarlError("the program was linked by another version of snarl; "
+                         "link it again with snarl-cc")
     # The function is in src/runtime/control/.
     return os.path.dirname(os.path.dirname(symbol.symtab.fullname())) + "/"
 
 
 def runtime_frames():
-    """The names of the runtime's functions on the stack, and the innermost frame of the program; None
-    if the program's code of the thread has not begun or has ended."""
+    """The names of the runtime's functions on the stack, and the innermost frame of the program;
+    None if the program's code of the thread has not begun or has ended."""
     folder, names, frame = runtime_folder(), [], gdb.newest_frame()
     while frame is not None:
         symtab = frame.find_sal().symtab
@@ -209,7 +214,8 @@ class Bug:
         self.folder = folder
         with open(os.path.join(folder, "bug.json")) as f:
             self.json = json.load(f)
-        self.cause = [s for s in self.json["sites"] if "locks" in s] if self.json.get("cause") else []
+        self.cause = ([s for s in self.json["sites"] if "locks" in s]
+                      if self.json.get("cause") else [])
         self.why_unknown = ""  # the reason if the first event is not known, though the cause is
 
     def events(self):
@@ -222,7 +228,8 @@ class Bug:
             self.why_unknown = "the trace of the run is too large to be searched"
             return
         self.why_unknown = "bug.json does not say which events of the trace they are"
-        snarl = [p for p in (os.path.join(HERE, "../bin/snarl"), os.path.join(HERE, "../../bin/snarl"))
+        snarl = [p for p in (os.path.join(HERE, "../bin/snarl"),
+                             os.path.join(HERE, "../../bin/snarl"))
                  if os.path.exists(p)]
         counts = {}
         with subprocess.Popen(snarl[:1] + ["dump", "--json", trace], stdout=subprocess.PIPE,
@@ -233,8 +240,8 @@ class Bug:
                     counts[e["thread"]] += 1
 
     def first(self):
-        """The first event of the cause in the order of the run, as (thread, pc, op, n-th time); None if
-        it is not known."""
+        """The first event of the cause in the order of the run, as (thread, pc, op, n-th time);
+        None if it is not known."""
         wanted = [(s["thread"], s["index"]) for s in self.cause if s.get("index") is not None]
         times = {}
         for index, e in self.events():
@@ -248,7 +255,8 @@ class Bug:
         lines = []
         for i, s in enumerate(self.cause):
             lines.append("  %d. %s: %s %s at %s:%d (%s)%s" % (
-                i + 1, s["thread"], s["op"], s.get("object") or "?", s["file"], s["line"], s["function"],
+                i + 1, s["thread"], s["op"], s.get("object") or "?",
+                s["file"], s["line"], s["function"],
                 ", holding " + s["locks"] if s.get("locks") else ""))
         lines.append("  then: " + self.json["text"].replace("\n", "\n  "))
         return "\n".join(lines)
@@ -328,7 +336,8 @@ cause is not known, stop at the failure, or at main if the failure is the exit s
             name = path_of(state(), thread)
             if not leave_runtime(thread):
                 return
-            print("snarl: stopped before the first event of the bug, in thread %s. What will happen:" % name)
+            print("snarl: stopped before the first event of the bug, in thread %s. "
+                  "What will happen:" % name)
         elif hit is fails:
             select_program()
             print("snarl: %sstopped at the failure:" % unknown)
@@ -350,7 +359,7 @@ class Next(gdb.Command):
         super().__init__("snarl-next", gdb.COMMAND_RUNNING)
 
     def print_switch(self):
-        """Prints why a thread stopped at a switch; returns the number of the thread that goes on."""
+        """Prints why a thread stopped at a switch; returns the number of the next thread."""
         frame, c = gdb.newest_frame(), state()
         before, after = frame.read_var("from").dereference(), frame.read_var("to").dereference()
         if str(before["state"]) == "CTL_DONE":
@@ -408,7 +417,8 @@ class Threads(gdb.Command):
             return
         c = state()
         current = int(c["current"]["number"])
-        rows = [self.row(c, c["threads"][i].dereference(), i == current) for i in range(int(c["count"]))]
+        rows = [self.row(c, c["threads"][i].dereference(), i == current)
+                for i in range(int(c["count"]))]
         rows = [r for r in rows if r]
         width = max([len(name) for name, _ in rows] + [0])
         for name, text in rows:
@@ -424,7 +434,8 @@ class Threads(gdb.Command):
         elif current:
             frame = runtime_frames()[1]
             inside = frame != gdb.newest_frame()  # then its pc is a return address
-            text = "running" + (", at " + place(frame.pc() + (not inside)) if frame is not None else "")
+            text = "running" + (", at " + place(frame.pc() + (not inside))
+                                if frame is not None else "")
         else:
             text = "running"
         held = held_by(thread)
@@ -440,7 +451,8 @@ def disable_runtime_locations(breakpoint):
     except SnarlError:
         return
     sources = os.path.dirname(folder[:-1])
-    runtime_folders = tuple(os.path.join(sources, name, "") for name in ("abi", "runtime", "sched", "trace", "coverage"))
+    runtime_folders = tuple(os.path.join(sources, name, "")
+                            for name in ("abi", "runtime", "sched", "trace", "coverage"))
     in_runtime = []
     for at in locations:
         symtab = gdb.find_pc_line(at.address).symtab  # at.fullname is None for inlined code

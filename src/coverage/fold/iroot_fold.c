@@ -203,7 +203,12 @@ uint32_t iroot_profile_next(const struct iroot_profile *p, uint32_t *cursor, str
 void iroot_profile_stats(const struct iroot_profile *p, struct iroot_profile_stats *out)
 {
 	*out = (struct iroot_profile_stats){
-		.steps = p->steps, .dependencies = p->dependencies, .locations = p->location_count,
-		.entries = p->entry_count, .pairs = p->pair_count, .lost = p->lost, .bytes = p->used,
+		.steps = p->steps,
+		.dependencies = p->dependencies,
+		.locations = p->location_count,
+		.entries = p->entry_count,
+		.pairs = p->pair_count,
+		.lost = p->lost,
+		.bytes = p->used,
 	};
 }

@@ -48,7 +48,8 @@ static char *description_of(const json_t *bug)
 	char *result;
 	size_t i;
 
-	buf_addf(&text, "%s%s%s", identity_member(bug, identity_has_cause(bug) ? "class" : "failure"),
+	buf_addf(&text, "%s%s%s",
+		 identity_member(bug, identity_has_cause(bug) ? "class" : "failure"),
 		 *pattern ? " " : "", pattern);
 	if (*variable)
 		buf_addf(&text, " on %s", variable);
@@ -72,7 +73,8 @@ static struct entry *add_entry(struct entries *list, const json_t *bug)
 
 	list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
 	e = &list->items[list->count++];
-	*e = (struct entry){ .id = xstrdup(identity_member(bug, "id")), .identity = identity_of(bug),
+	*e = (struct entry){ .id = xstrdup(identity_member(bug, "id")),
+			     .identity = identity_of(bug),
 			     .description = description_of(bug) };
 	return e;
 }
@@ -264,12 +266,14 @@ void baseline_suppressions(const struct bug *b, struct places *places, struct bu
 			if (strcmp(type, "race") == 0 && *variable)
 				add_line(&lines, type, variable);
 			else
-				add_line(&lines, strcmp(type, "race") == 0 ? "race_top" : type, identity_function(site));
+				add_line(&lines, strcmp(type, "race") == 0 ? "race_top" : type,
+					 identity_function(site));
 		}
 		free(variable);
 	}
 	buf_addf(out, "# %s: %s\n%s", identity_member(bug, "id"), description,
-		lines.size ? buf_string(&lines) : "# no line can cover this bug: its cause is not known\n");
+		 lines.size ? buf_string(&lines)
+			    : "# no line can cover this bug: its cause is not known\n");
 	buf_free(&lines);
 	free(description);
 	json_decref(bug);

@@ -27,7 +27,8 @@ static void add_last_line(const struct search_failure *f, struct buf *out)
 	for (start = end; start > 0 && text[start - 1] != '\n'; start--)
 		;
 	if (end > start)
-		buf_addf(out, "\n  %.*s", end - start < LAST_LINE_MOST ? (int)(end - start) : LAST_LINE_MOST,
+		buf_addf(out, "\n  %.*s",
+			 end - start < LAST_LINE_MOST ? (int)(end - start) : LAST_LINE_MOST,
 			 text + start);
 }
 
@@ -98,7 +99,8 @@ bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
 {
 	const struct lead *x = bug_cause(a), *y = bug_cause(b);
 
-	return x && y ? same_cause_matches(x, y, places) : bug_has_symptom(a, &b->failure->result, places);
+	return x && y ? same_cause_matches(x, y, places)
+		      : bug_has_symptom(a, &b->failure->result, places);
 }
 
 void bug_add_other(struct bug *b, struct bug *other)
@@ -135,7 +137,8 @@ bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times
 	struct oracle_result other;
 
 	*err = (struct err){ "" };
-	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other, err);
+	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other,
+			       err);
 	if (b->good < b->replays)
 		note_difference(b, &other);
 	return b->good == times;
@@ -149,7 +152,8 @@ int bug_folder(const char *path, struct err *err)
 	for (char *slash = part; result == 0 && (slash = strchr(slash + 1, '/'));) {
 		*slash = 0;
 		if (mkdir(part, 0777) < 0 && errno != EEXIST)
-			result = err_set(err, "cannot make the folder %s: %s", part, strerror(errno));
+			result = err_set(err, "cannot make the folder %s: %s", part,
+					 strerror(errno));
 		*slash = '/';
 	}
 	free(part);
@@ -174,12 +178,15 @@ static int take_folder(struct bug *b, const char *out, struct err *err)
 		if (mkdir(b->path, 0777) == 0)
 			break;
 		if (errno != EEXIST)
-			result = err_set(err, "cannot make the folder %s: %s", b->path, strerror(errno));
+			result = err_set(err, "cannot make the folder %s: %s", b->path,
+					 strerror(errno));
 		free(b->path);
 		b->path = NULL;
 	}
 	free(bugs);
-	return result < 0 || b->path ? result : err_set(err, "%s/bugs is full: remove bugs or choose another folder", out);
+	return result < 0 || b->path
+		       ? result
+		       : err_set(err, "%s/bugs is full: remove bugs or choose another folder", out);
 }
 
 static int write_file(const char *folder, const char *name, const struct buf *text, struct err *err)
@@ -250,7 +257,8 @@ int bug_record(struct bug *b, const char *out, const struct replay_config *confi
 	if (bug_folder(out, err) < 0)
 		return -1;
 	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
-	if (b->failure->result.failure == ORACLE_TIMEOUT || b->failure->result.failure == ORACLE_BOMB)
+	if (b->failure->result.failure == ORACLE_TIMEOUT ||
+	    b->failure->result.failure == ORACLE_BOMB)
 		err_set(&why, "the run does not end by itself");
 	else if (s->steps > BUG_TRACE_STEPS)
 		err_set(&why, "more than %u steps", BUG_TRACE_STEPS);
@@ -274,8 +282,8 @@ static int move_trace(struct bug *b, struct err *err)
 }
 
 /* Writes a schedule to PATH/FOLDER/NUMBER.txt; it refers to the stdin file in the bug's folder. */
-static int write_schedule(const struct bug *b, const char *folder, size_t number, struct schedule *s,
-			  struct err *err)
+static int write_schedule(const struct bug *b, const char *folder, size_t number,
+			  struct schedule *s, struct err *err)
 {
 	char *in = xasprintf("%s/%s", b->path, folder), *path, *input = s->input;
 	char above[] = "../stdin";
@@ -308,11 +316,13 @@ int bug_update(const struct bug *b, struct places *places, struct err *err)
 	for (size_t i = 0; i < b->interleavings.count && result == 0; i++) {
 		struct search_failure *f = b->interleavings.at[i].failure;
 
-		result = write_schedule(b, "interleavings", i + 1, &(f ? f : b->failure)->schedule, err);
+		result = write_schedule(b, "interleavings", i + 1, &(f ? f : b->failure)->schedule,
+					err);
 	}
 	/* Failure 1 is the bug's own, in schedule.txt. */
 	for (size_t i = 0; i < b->other_count && result == 0; i++)
-		result = write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
+		result =
+			write_schedule(b, "failures", i + 2, &b->others[i]->failure->schedule, err);
 	if (result == 0 && b->passing.found)
 		result = write_passing(b, err);
 	return result < 0 ? -1 : write_json(b, places, err);
@@ -320,7 +330,8 @@ int bug_update(const struct bug *b, struct places *places, struct err *err)
 
 void bug_locate(struct bug *b)
 {
-	char *trace = xasprintf("%s/trace.snarl", b->path), *passing = xasprintf("%s/passing.snarl", b->path);
+	char *trace = xasprintf("%s/trace.snarl", b->path),
+	     *passing = xasprintf("%s/passing.snarl", b->path);
 	const struct lead *lead = b->traced ? bug_cause(b) : NULL;
 	struct lead first;
 	bool found = lead && lead_locate(lead, trace, b->index);

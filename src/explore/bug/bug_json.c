@@ -63,7 +63,8 @@ static bool is_stopped_at(const struct bug *b, const struct lead *lead, unsigned
 		struct buf thread = { 0 };
 
 		schedule_path(b->failure->report, r->sites[i].thread, &thread);
-		found = r->sites[i].thread != UINT32_MAX && r->sites[i].pc == lead->c.event[which].pc &&
+		found = r->sites[i].thread != UINT32_MAX &&
+			r->sites[i].pc == lead->c.event[which].pc &&
 			strcmp(buf_string(&thread), lead->event[which].thread) == 0;
 		buf_free(&thread);
 	}
@@ -89,7 +90,8 @@ static bool is_pending(const struct bug *b, const struct lead *lead, unsigned wh
 }
 
 /* Writes the members that identify an event in the traces of the bug. */
-static void identity_json(const struct bug *b, const struct lead *lead, unsigned which, struct json *j)
+static void identity_json(const struct bug *b, const struct lead *lead, unsigned which,
+			  struct json *j)
 {
 	bool pending = is_pending(b, lead, which);
 
@@ -127,7 +129,8 @@ static void event_json(const struct bug *b, const struct lead *lead, unsigned wh
 /* Writes the site of a failed assertion, from "PROGRAM: FILE:LINE: FUNCTION: Assertion ...". */
 static void assert_json(const struct search_failure *f, struct json *j)
 {
-	const char *file = strstr(f->result.text, ": "), *end = strstr(f->result.text, ": Assertion `");
+	const char *file = strstr(f->result.text, ": "),
+		   *end = strstr(f->result.text, ": Assertion `");
 	const char *function, *colon;
 	struct buf thread = { 0 };
 	char *text;
@@ -187,7 +190,8 @@ static void replays_json(unsigned good, unsigned made, struct json *j)
 }
 
 /* Writes the path of a numbered schedule: "bugs/B001/interleavings/01.txt". */
-static void file_json(struct json *j, const char *key, const char *folder, const char *in, size_t number)
+static void file_json(struct json *j, const char *key, const char *folder, const char *in,
+		      size_t number)
 {
 	char *path = xasprintf("%s%s/%02zu.txt", folder, in, number);
 
@@ -205,8 +209,8 @@ static void events_json(const struct bug *b, const struct lead *lead, struct jso
 		event_json(b, lead, events[i], j, places);
 }
 
-static void interleaving_json(const struct bug *b, size_t number, struct json *j, const char *folder,
-			      struct places *places)
+static void interleaving_json(const struct bug *b, size_t number, struct json *j,
+			      const char *folder, struct places *places)
 {
 	const struct interleaving *i = &b->interleavings.at[number];
 	const struct search_failure *f = i->failure ? i->failure : b->failure;
@@ -220,7 +224,8 @@ static void interleaving_json(const struct bug *b, size_t number, struct json *j
 	json_close(j, ']');
 	json_text(j, "failure", oracle_failure_name(f->result.failure));
 	if (i->failure ? i->minimised.done : b->minimised.done)
-		json_number(j, "switches", i->failure ? i->minimised.switches : b->minimised.switches);
+		json_number(j, "switches",
+			    i->failure ? i->minimised.switches : b->minimised.switches);
 	json_number(j, "goals", f->schedule.goal_count);
 	file_json(j, "schedule", folder, "interleavings", number + 1);
 	replays_json(i->failure ? i->good : b->good, i->failure ? i->replays : b->replays, j);
@@ -275,7 +280,8 @@ static void variable_json(const struct bug *b, struct json *j, struct places *pl
 	if (lead) {
 		json_text(j, "variable", lead->event[0].object);
 	} else if (f->report->object && f->result.site_count &&
-		   (f->result.failure != ORACLE_SIGNAL || places_knows(places, f->report->object))) {
+		   (f->result.failure != ORACLE_SIGNAL ||
+		    places_knows(places, f->report->object))) {
 		places_object(places, f->report->object, &object);
 		json_text(j, "variable", buf_string(&object));
 		buf_free(&object);
@@ -302,7 +308,8 @@ static void passing_event_json(const struct passing_event *e, const char *key, s
 
 static void passing_json(const struct passing *p, struct json *j, const char *folder)
 {
-	char *schedule = xasprintf("%spassing.txt", folder), *trace = xasprintf("%spassing.snarl", folder);
+	char *schedule = xasprintf("%spassing.txt", folder),
+	     *trace = xasprintf("%spassing.snarl", folder);
 
 	if (p->found) {
 		json_open(j, "passing", '{');
@@ -331,7 +338,8 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 {
 	const struct search_failure *f = b->failure;
 	const struct lead *lead = bug_cause(b);
-	char *schedule = xasprintf("%sschedule.txt", folder), *trace = xasprintf("%strace.snarl", folder);
+	char *schedule = xasprintf("%sschedule.txt", folder),
+	     *trace = xasprintf("%strace.snarl", folder);
 
 	json_text(j, "id", b->id);
 	json_text(j, "class", lead ? lead_class(lead) : oracle_class(f->result.failure));

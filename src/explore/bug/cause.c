@@ -36,7 +36,8 @@ static void prefer_predicted(struct bug *b, struct places *places)
 	if (!lead || !b->cause || (same_cause_implies(lead, b->cause, places) &&
 				   same_cause_implies(b->cause, lead, places)))
 		return;
-	if (b->cause->c.class == CANDIDATE_ATOMICITY && strcmp(lead_class(lead), "atomicity") != 0 &&
+	if (b->cause->c.class == CANDIDATE_ATOMICITY &&
+	    strcmp(lead_class(lead), "atomicity") != 0 &&
 	    same_cause_implies(b->cause, lead, places)) {
 		schedule_free_goals(&b->failure->schedule);
 		return;
@@ -133,7 +134,8 @@ static struct lead *find_again(const struct bug *b, const struct suppressions *s
 	struct err err;
 	int fd = mkstemp(path);
 
-	if (fd >= 0 && replay_record(c->replay, &b->failure->schedule, c->places, path, false, &err) == 0)
+	if (fd >= 0 &&
+	    replay_record(c->replay, &b->failure->schedule, c->places, path, false, &err) == 0)
 		cause = c->source->leads ? likeliest_order(c, b, path) :
 					   leads_explain(&none, path, b->failure->result.failure);
 	if (fd >= 0) {

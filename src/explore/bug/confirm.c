@@ -29,9 +29,11 @@ void confirm_open(struct confirm *u, const struct confirm_config *config,
 	/* An error here is not reported: the replays will have and report it, too. */
 	if (config->minimise && !is_endless(f))
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
-	u->cause = (struct cause_config){ .source = &config->source, .replay = &config->attempt.replay,
+	u->cause = (struct cause_config){ .source = &config->source,
+					  .replay = &config->attempt.replay,
 					  .attempt = u->open ? &u->attempt : NULL,
-					  .seconds = share(config, MINIMISE_SECONDS), .scratch = config->out,
+					  .seconds = share(config, MINIMISE_SECONDS),
+					  .scratch = config->out,
 					  .places = config->places };
 }
 

@@ -30,10 +30,12 @@ size_t delta_debug_positions(struct sched_turn *turns, size_t count)
 		if (turn.kind == SCHED_TURN_RUN) {
 			uint64_t *steps = map_put(&taken, turn.name, NULL);
 
-			*steps = turn.steps == SCHED_NO_LIMIT ? SCHED_NO_LIMIT : *steps + turn.steps;
+			*steps =
+				turn.steps == SCHED_NO_LIMIT ? SCHED_NO_LIMIT : *steps + turn.steps;
 			turn.steps = *steps;
 			turn.check = 0;
-			if (n && turns[n - 1].kind == SCHED_TURN_RUN && turns[n - 1].name == turn.name)
+			if (n && turns[n - 1].kind == SCHED_TURN_RUN &&
+			    turns[n - 1].name == turn.name)
 				n--;
 		}
 		turns[n++] = turn;
@@ -188,7 +190,8 @@ static bool try_all_preemptions(struct reduction *s)
 	for (size_t i = 0; i < threads; i++)
 		for (uint64_t at = 1; at <= length[i]; at++)
 			for (size_t k = 0; k < threads && !is_over(s); k++)
-				better |= k != i && try_preemption(s, names[0], names[i], at, names[k]);
+				better |= k != i &&
+					  try_preemption(s, names[0], names[i], at, names[k]);
 	return better;
 }
 

@@ -35,7 +35,8 @@ static void add_unnumbered(struct buf *out, const char *text)
 
 const char *identity_function(const json_t *site)
 {
-	const char *function = identity_member(site, "function"), *file = identity_member(site, "file");
+	const char *function = identity_member(site, "function"),
+		   *file = identity_member(site, "file");
 
 	return *function ? function : *file ? file : "?";
 }

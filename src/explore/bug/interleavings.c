@@ -69,7 +69,8 @@ static bool is_explained(const struct interleavings *l, const struct search_fail
 	struct err err;
 
 	c->attempts->runs++;
-	if (replay_record(&c->attempts->config.replay, &f->schedule, c->places, c->scratch, false, &err) == 0) {
+	if (replay_record(&c->attempts->config.replay, &f->schedule, c->places, c->scratch, false,
+			  &err) == 0) {
 		cause = leads_explain(c->leads, c->scratch, f->result.failure);
 		explained = (cause && (is_known(&known, cause) ||
 				       !same_cause_matches(l->at[0].lead, cause, c->places))) ||
@@ -86,8 +87,8 @@ static bool is_proved(struct interleaving *i, const struct interleavings_config 
 	unsigned made;
 
 	i->replays = c->replays;
-	i->good = replay_prove(&i->failure->schedule, &c->attempts->config.replay, c->replays, c->places,
-			       &made, &other, c->attempts->err);
+	i->good = replay_prove(&i->failure->schedule, &c->attempts->config.replay, c->replays,
+			       c->places, &made, &other, c->attempts->err);
 	c->attempts->runs += made;
 	return i->good == i->replays;
 }

@@ -242,7 +242,8 @@ int minimise_goals(struct search_failure *f, struct attempt *a, struct places *p
 	set_up(&m, f, a, places);
 	/* An atomicity violation needs all of its orders: one alone does no harm. */
 	if (code == 0 && !(f->schedule.cause && strcmp(f->schedule.cause, "atomicity") == 0))
-		drop_goals(&m, (struct sched_order *)(uintptr_t)sched_plan_orders((void *)plan.data));
+		drop_goals(&m,
+			   (struct sched_order *)(uintptr_t)sched_plan_orders((void *)plan.data));
 	buf_free(&plan);
 	return a->broken ? -1 : code;
 }

@@ -26,8 +26,10 @@ static size_t different_turns(const struct schedule *a, const struct schedule *b
 	size_t same = 0;
 
 	while (same < a->turn_count && same < b->turn_count &&
-	       a->turns[same].kind == b->turns[same].kind && a->turns[same].steps == b->turns[same].steps &&
-	       strcmp(a->threads.items[a->turns[same].thread], b->threads.items[b->turns[same].thread]) == 0)
+	       a->turns[same].kind == b->turns[same].kind &&
+	       a->turns[same].steps == b->turns[same].steps &&
+	       strcmp(a->threads.items[a->turns[same].thread],
+		      b->threads.items[b->turns[same].thread]) == 0)
 		same++;
 	return a->turn_count - same + b->turn_count - same;
 }
@@ -81,7 +83,8 @@ static void try_at(struct finder *f, size_t at)
 		copy_turns(f);
 		f->plan[at - 1].steps = SCHED_NO_LIMIT;
 		try_turns(f, f->count);
-		while (next < f->count && (!is_run(f, next) || f->turns[next].name != f->turns[at - 1].name))
+		while (next < f->count &&
+		       (!is_run(f, next) || f->turns[next].name != f->turns[at - 1].name))
 			next++;
 		copy_turns(f);
 		if (next < f->count) {
@@ -121,7 +124,8 @@ static bool always_passes(const struct finder *f, unsigned times, const struct p
 	oracle_from(&oracle, &f->best);
 	if (replay_open(&replay, &f->attempt->config.replay, &f->best, f->attempt->err) == 0)
 		while (good < times &&
-		       replay_once(&replay, &f->best, places, &oracle, &got, f->attempt->err) == 0 &&
+		       replay_once(&replay, &f->best, places, &oracle, &got, f->attempt->err) ==
+			       0 &&
 		       got.verdict == ORACLE_PASSED)
 			good++;
 	replay_close(&replay);

@@ -95,7 +95,8 @@ struct lead *rank_causes(struct search_failure *f, const char *trace, const stru
 			 struct attempt *a, struct places *places)
 {
 	struct lead *found[1 + 3 * RANK_MOST], *best = NULL;
-	bool in_system_headers = f->lead->in_system_headers && f->lead->c.class != CANDIDATE_DEADLOCK;
+	bool in_system_headers =
+		f->lead->in_system_headers && f->lead->c.class != CANDIDATE_DEADLOCK;
 	struct minimise_tally runs;
 	size_t count = 0;
 

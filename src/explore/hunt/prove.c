@@ -314,7 +314,8 @@ static struct proof_attempt *add(struct hunt *h, size_t *capacity, struct lead *
 	h->attempts = xgrow(h->attempts, h->attempt_count, capacity, sizeof(*h->attempts));
 	a = &h->attempts[h->attempt_count++];
 	*a = (struct proof_attempt){ .member = { lead }, .count = 1, .way = (uint8_t)way };
-	a->first_iteration = ways[way].guidance == FIRST_ITERATION && lead_first_iteration(lead, &first);
+	a->first_iteration =
+		ways[way].guidance == FIRST_ITERATION && lead_first_iteration(lead, &first);
 	a->guided = ways[way].guidance != UNGUIDED && !a->first_iteration && has_guide(h, lead);
 	return a;
 }
@@ -329,7 +330,8 @@ static void add_groups(struct hunt *h, size_t profile, size_t *capacity)
 	for (size_t i = 0; i < h->leads.count; i++) {
 		struct lead *lead = h->leads.at[i];
 
-		if (lead->profile == profile && !lead->runs && has_guide(h, lead) && !lead->c.spurious) {
+		if (lead->profile == profile && !lead->runs && has_guide(h, lead) &&
+		    !lead->c.spurious) {
 			leads[list.count] = lead;
 			list.at[list.count++] = &lead->c;
 		}
@@ -361,8 +363,8 @@ static int by_prefix(const void *a, const void *b)
 }
 
 /* Adds the attempts of a batch; after the first pass sorted by prefix, for snapshots. */
-static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned first, unsigned end,
-		      size_t *capacity)
+static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigned first,
+		      unsigned end, size_t *capacity)
 {
 	if (first > 0 && count > 1)
 		qsort(batch, count, sizeof(*batch), by_prefix);
@@ -372,7 +374,8 @@ static void add_batch(struct hunt *h, struct lead **batch, size_t count, unsigne
 }
 
 /* Adds the ways first to end - 1 of each lead that was tried in all ways before `first`. */
-static void add_singles(struct hunt *h, unsigned first, unsigned end, bool group_failed, size_t *capacity)
+static void add_singles(struct hunt *h, unsigned first, unsigned end, bool group_failed,
+			size_t *capacity)
 {
 	struct lead *batch[BATCH];
 	size_t count = 0;
@@ -399,7 +402,8 @@ static int pass(struct hunt *h, unsigned first, unsigned end, struct budget *b, 
 {
 	int result = 0;
 
-	for (size_t input = 0; input < h->config.inputs->count && !h->stopped && result == 0; input++) {
+	for (size_t input = 0; input < h->config.inputs->count && !h->stopped && result == 0;
+	     input++) {
 		size_t capacity = 0;
 
 		if (hunt_select(h, input, err) < 0)
@@ -439,7 +443,10 @@ int hunt_prove(struct hunt *h, unsigned until, struct err *err)
 {
 	static const struct {
 		unsigned first, end;
-	} passes[] = { { GROUP_PASS, 0 }, { 0, 1 }, { 1, HUNT_TRIES_FIRST }, { HUNT_TRIES_FIRST, HUNT_TRIES } };
+	} passes[] = { { GROUP_PASS, 0 },
+		       { 0, 1 },
+		       { 1, HUNT_TRIES_FIRST },
+		       { HUNT_TRIES_FIRST, HUNT_TRIES } };
 	struct budget b = { 0 };
 	struct search_config config;
 	int result = 0;

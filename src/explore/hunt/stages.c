@@ -127,7 +127,8 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	h->config = *config;
 	h->places = config->search.program.places;
 	h->runs = config->search.stats;
-	h->listener = (struct search_listener){ .found = on_found, .progress = on_progress, .ctx = h };
+	h->listener =
+		(struct search_listener){ .found = on_found, .progress = on_progress, .ctx = h };
 	h->stats.list = &h->leads;
 	h->stats.cover = config->cover;
 	h->leads.suppress = config->suppress;
@@ -197,7 +198,8 @@ static void record_passing_runs(struct hunt *h, struct leads *out)
 	config.plan.strategy = strategy_find("pos");
 	config.memory = &memory;
 	config.stats = &stats;
-	for (unsigned i = 0; folder && (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
+	for (unsigned i = 0;
+	     folder && (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
 		/* If runs with few switches all fail, runs by the strategy follow. */
 		struct profile_order order = { .run = i, .by_strategy = i >= h->config.profiles,
@@ -256,7 +258,8 @@ bool hunt_record_run(struct hunt *h, const struct search_config *config,
 		return false;
 	}
 	made.input = h->input;
-	h->profiles = xgrow(h->profiles, h->profile_count, &h->profile_capacity, sizeof(*h->profiles));
+	h->profiles =
+		xgrow(h->profiles, h->profile_count, &h->profile_capacity, sizeof(*h->profiles));
 	h->profiles[h->profile_count++] = made;
 	return true;
 }
@@ -330,7 +333,8 @@ static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, i);
 		double began = clock_seconds();
 
-		if (!h->stopped && !(stop && *stop) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
+		if (!h->stopped && !(stop && *stop) &&
+		    (i == first || has_time(h, PREDICT_SHARE, longest))) {
 			on_progress(h, h->runs);
 			hunt_predict(h, path, i);
 		}

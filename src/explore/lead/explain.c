@@ -104,7 +104,8 @@ static double likelihood(const struct lead *lead, const struct followed *f,
 	}
 	if (lead->c.class == CANDIDATE_DEADLOCK && !oracle_is_stuck(failure))
 		return -1;
-	return lead_fitness(&lead->c, came_about, failure) - (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
+	return lead_fitness(&lead->c, came_about, failure) -
+	       (lead->outcome == LEAD_HARMLESS ? 5 : 0) -
 	       (lead->in_system_headers ? LEAD_SYSTEM_PENALTY : 0);
 }
 

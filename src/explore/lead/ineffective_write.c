@@ -30,8 +30,9 @@ static bool is_checked(const struct candidate *c)
 {
 	const struct candidate_event *e = c->event;
 
-	return c->seen && c->count == 1 && (c->pattern == PATTERN_RWR || c->pattern == PATTERN_RWW) &&
-	       e[0].addr == e[1].addr && e[0].size == e[1].size && e[0].size <= WORD;
+	return c->seen && c->count == 1 &&
+	       (c->pattern == PATTERN_RWR || c->pattern == PATTERN_RWW) && e[0].addr == e[1].addr &&
+	       e[0].size == e[1].size && e[0].size <= WORD;
 }
 
 static uint64_t key_of(uint32_t thread, uint64_t index)
@@ -69,7 +70,8 @@ static void read_values(struct values *v, struct reader *r)
 		*index += ev.kind != TRACE_VALUE;
 		number = *index ? map_find(&v->at, key_of(ev.thread, *index - 1)) : NULL;
 		if (!number || v->seen[*number - 1].addr != ev.addr ||
-		    (ev.kind != TRACE_VALUE && ev.kind != TRACE_ATOMIC_LOAD && ev.kind != TRACE_ATOMIC_STORE))
+		    (ev.kind != TRACE_VALUE && ev.kind != TRACE_ATOMIC_LOAD &&
+		     ev.kind != TRACE_ATOMIC_STORE))
 			continue;
 		v->seen[*number - 1].value = ev.arg;
 		v->seen[*number - 1].known = true;

@@ -108,14 +108,16 @@ static bool is_in_system_headers(const struct study *s, const struct candidate *
 	const struct symbol_frame *own;
 
 	for (unsigned i = 0; i < c->events; i++) {
-		own = symbol_own_frame(frames, names_frames(s->names, c->event[i].pc, frames, FRAMES));
+		own = symbol_own_frame(frames,
+				       names_frames(s->names, c->event[i].pc, frames, FRAMES));
 		if (own->file && symbol_is_systems(own->file))
 			return true;
 	}
 	return false;
 }
 
-static void name_event(const struct study *s, const struct candidate_event *e, struct lead_event *out)
+static void name_event(const struct study *s, const struct candidate_event *e,
+		       struct lead_event *out)
 {
 	const struct reader_thread *thread = reader_thread(s->reader, e->thread);
 	size_t count = locks_count(s->ctx.locks, e->lockset);
@@ -126,7 +128,8 @@ static void name_event(const struct study *s, const struct candidate_event *e, s
 		locks_at(s->ctx.locks, e->lockset, i, &held);
 		/* The lock that this event acquires was not held before. */
 		if (held.lock != e->addr || held.acquired_pc != e->pc)
-			buf_addf(&locks, "%s%s", locks.size ? ", " : "", names_lock(s->names, e, i));
+			buf_addf(&locks, "%s%s", locks.size ? ", " : "",
+				 names_lock(s->names, e, i));
 	}
 	out->thread = xstrdup(thread ? thread->name : "?");
 	out->object = xstrdup(names_object(s->names, e));
@@ -154,8 +157,9 @@ static uint64_t hash_orders(const struct lead *lead)
 	for (unsigned i = 0; i < lead->c.orders; i++) {
 		const struct sched_order *o = &lead->order[i];
 
-		sum += hash_add(hash_add(hash_add(hash_add(1, o->first.thread), o->first.site), o->second.thread),
-			   o->second.site);
+		sum += hash_add(hash_add(hash_add(hash_add(1, o->first.thread), o->first.site),
+					 o->second.thread),
+				o->second.site);
 	}
 	return sum;
 }
@@ -403,7 +407,8 @@ size_t leads_from_failure(const struct leads *l, const char *path, enum oracle_f
 
 const char *lead_outcome_name(enum lead_outcome outcome)
 {
-	static const char *const names[] = { "untried", "unreached", "infeasible", "harmless", "proved" };
+	static const char *const names[] = { "untried", "unreached", "infeasible", "harmless",
+					     "proved" };
 
 	return names[outcome];
 }
@@ -413,7 +418,8 @@ const char *lead_outcome_text(const struct lead *lead)
 	static const char *const why[] = {
 		"the budget was used up before its turn",
 		"no run came to all of its events",
-		"all threads that could run had to be held: the event they wait for needs one of them to go on",
+		"all threads that could run had to be held: the event they wait for needs one of "
+		"them to go on",
 		"the order came about, and no run failed",
 		"a run failed in this order",
 	};

@@ -77,7 +77,8 @@ static void drop_elsewhere(const struct lead *lead, const struct found *found, u
 
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = 0; k < i; k++)
-			if (index[events[i]] != LEAD_NO_EVENT && index[events[k]] != LEAD_NO_EVENT &&
+			if (index[events[i]] != LEAD_NO_EVENT &&
+			    index[events[k]] != LEAD_NO_EVENT &&
 			    is_elsewhere(&lead->c, found, events[i], events[k]))
 				index[events[i]] = LEAD_NO_EVENT;
 }
@@ -102,7 +103,8 @@ bool lead_locate(const struct lead *lead, const char *trace, uint64_t *index)
 
 		thread = ev.pc ? reader_thread(r, ev.thread) : NULL;
 		if (thread)
-			match_event(lead, visits, found, index, &ev, thread->name, position, number);
+			match_event(lead, visits, found, index, &ev, thread->name, position,
+				    number);
 	}
 	/* A thread whose last event begins a wait is still waiting at the end of the run. */
 	for (unsigned i = 0; i < lead->c.events; i++)

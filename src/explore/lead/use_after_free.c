@@ -79,8 +79,10 @@ static void count(struct walk *w, struct reader *r)
 	while (reader_next(r, &ev, &err) > 0) {
 		uint64_t index = (*map_put(&w->indexes, ev.thread, NULL))++;
 
-		w->freed.nth += ev.thread == w->freed.thread && ev.pc == w->freed.pc && index <= w->freed.index;
-		w->used.nth += ev.thread == w->used.thread && ev.pc == w->use_pc && index < w->used.index;
+		w->freed.nth += ev.thread == w->freed.thread && ev.pc == w->freed.pc &&
+				index <= w->freed.index;
+		w->used.nth +=
+			ev.thread == w->used.thread && ev.pc == w->use_pc && index < w->used.index;
 	}
 	w->used.nth++;
 }
@@ -107,10 +109,17 @@ bool use_after_free_candidate(struct reader *r, const char *user,
 		w.used.addr = w.object;
 		w.used.size = strtoull(failure->text, NULL, 10);
 		*out = (struct candidate){
-			.class = CANDIDATE_ORDER, .pattern = PATTERN_USE_FREE, .events = 2, .orders = 1,
+			.class = CANDIDATE_ORDER,
+			.pattern = PATTERN_USE_FREE,
+			.events = 2,
+			.orders = 1,
 			.count = 1,
-			.event = { w.freed, w.used }, .order = { { 0, 1 } }, .addr = w.object,
-			.size = w.used.size, .seen = true, .note = "it was freed before its last use",
+			.event = { w.freed, w.used },
+			.order = { { 0, 1 } },
+			.addr = w.object,
+			.size = w.used.size,
+			.seen = true,
+			.note = "it was freed before its last use",
 		};
 		memset(out->hold, -1, sizeof(out->hold));
 	}

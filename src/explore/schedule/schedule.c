@@ -257,7 +257,8 @@ static uint32_t thread_of(struct schedule *s, const struct ctl_report *r, uint32
 /* Adds the last turn of a killed run, which is not in its turn log: the thread that ran last. */
 static void add_last(struct schedule *s, const struct ctl_report *r)
 {
-	add_turn(s, &(struct schedule_turn){ .thread = thread_of(s, r, r->thread), .kind = SCHED_TURN_RUN,
+	add_turn(s, &(struct schedule_turn){ .thread = thread_of(s, r, r->thread),
+					     .kind = SCHED_TURN_RUN,
 					     .steps = SCHED_NO_LIMIT });
 }
 
@@ -289,8 +290,10 @@ void schedule_set_turns(struct schedule *s, const struct ctl_block *b)
 			continue;	/* damaged by the target */
 		if (turn.kind == SCHED_TURN_RUN && !b->report.steps)
 			s->steps += turn.steps;	/* a killed run leaves report.steps 0 */
-		add_turn(s, &(struct schedule_turn){ .thread = names[turn.thread], .kind = turn.kind,
-						     .steps = turn.steps, .check = turn.check });
+		add_turn(s, &(struct schedule_turn){ .thread = names[turn.thread],
+						     .kind = turn.kind,
+						     .steps = turn.steps,
+						     .check = turn.check });
 	}
 	free(names);
 	if (b->report.outcome == CTL_RUNNING && b->report.turns <= most)
@@ -314,7 +317,8 @@ void schedule_set_shared(struct schedule *s, const uint64_t *granules, size_t co
 	s->shared_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start = sorted[i] & ~(uint64_t)(GRANULE - 1);
-		struct schedule_range *last = s->shared_count ? &s->shared[s->shared_count - 1] : NULL;
+		struct schedule_range *last =
+			s->shared_count ? &s->shared[s->shared_count - 1] : NULL;
 
 		if (last && start < last->start + last->size)
 			continue;
@@ -322,7 +326,8 @@ void schedule_set_shared(struct schedule *s, const uint64_t *granules, size_t co
 			last->size += GRANULE;
 			continue;
 		}
-		s->shared = xgrow(s->shared, s->shared_count, &s->shared_capacity, sizeof(*s->shared));
+		s->shared =
+			xgrow(s->shared, s->shared_count, &s->shared_capacity, sizeof(*s->shared));
 		s->shared[s->shared_count++] = (struct schedule_range){ start, GRANULE };
 	}
 	free(sorted);

@@ -64,7 +64,8 @@ struct schedule {
 	uint64_t seed, run;	/* run number `run` of a search with `seed` found it */
 	char *strategy;		/* strategy of that search; NULL: written by hand */
 	uint32_t depth;		/* parameter of that strategy */
-	uint32_t flags;		/* CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME */
+	/* CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME */
+	uint32_t flags;
 	uint64_t steps;		/* of the run, without the last turn of a killed run; 0: unknown */
 	char *failure;		/* how the run ends: "assert", "signal 11"; NULL: not known */
 	/* Class, pattern and variable of the goals: "atomicity", "RWW", "balance"; all or none. */

@@ -57,8 +57,10 @@ static int parse_flags(struct parser *p)
 			if (strcmp(text, flags[i].name) == 0)
 				flag = flags[i].flag;
 		if (!flag)
-			words_bad(&p->words, "no flag is called '%.60s'; there are spurious, timeouts, "
-				  "ignore-misuse and real-time", text);
+			words_bad(&p->words,
+				  "no flag is called '%.60s'; there are spurious, timeouts, "
+				  "ignore-misuse and real-time",
+				  text);
 		free(text);
 		if (!flag)
 			return -1;
@@ -70,7 +72,8 @@ static int parse_flags(struct parser *p)
 static int parse_stdin(struct parser *p)
 {
 	p->s->input = words_take(&p->words, "", "the file of stdin");
-	if (!p->s->input || words_number(&p->words, "the size of stdin", 1, INT64_MAX, &p->s->input_size) < 0)
+	if (!p->s->input ||
+	    words_number(&p->words, "the size of stdin", 1, INT64_MAX, &p->s->input_size) < 0)
 		return -1;
 	words_skip(&p->words);
 	return words_hex(&p->words, "the hash of stdin", 16, &p->s->input_hash);
@@ -163,7 +166,8 @@ static int parse_header(struct parser *p, const char *name)
 		return keys[i].parse(p);
 	if (keys[i].text)
 		return (*keys[i].text = words_take(&p->words, "", name)) ? 0 : -1;
-	if (words_number(&p->words, name, 0, keys[i].value == &depth ? UINT32_MAX : UINT64_MAX, keys[i].value) < 0)
+	if (words_number(&p->words, name, 0, keys[i].value == &depth ? UINT32_MAX : UINT64_MAX,
+			 keys[i].value) < 0)
 		return -1;
 	s->depth = (uint32_t)depth;
 	return 0;
@@ -172,7 +176,8 @@ static int parse_header(struct parser *p, const char *name)
 static int parse_shared(struct parser *p)
 {
 	struct schedule *s = p->s;
-	struct schedule_range range, *last = s->shared_count ? &s->shared[s->shared_count - 1] : NULL;
+	struct schedule_range range,
+		*last = s->shared_count ? &s->shared[s->shared_count - 1] : NULL;
 
 	words_skip(&p->words);
 	if (!words_literal(&p->words, "0x"))
@@ -191,7 +196,8 @@ static int parse_shared(struct parser *p)
 		return words_bad(&p->words, "ranges ascend and do not touch each other");
 	p->shared += range.size;
 	if (p->shared > SHARED_MAX)
-		return words_bad(&p->words, "more than %llu bytes are shared", (unsigned long long)SHARED_MAX);
+		return words_bad(&p->words, "more than %llu bytes are shared",
+				 (unsigned long long)SHARED_MAX);
 	s->shared = xgrow(s->shared, s->shared_count, &s->shared_capacity, sizeof(*s->shared));
 	s->shared[s->shared_count++] = range;
 	return 0;
@@ -203,7 +209,8 @@ static int parse_turn_of(struct parser *p, const char *path, struct schedule_tur
 	char *what;
 
 	if (!schedule_path_hash(path, &hash))
-		return words_bad(&p->words, "'%.60s' is not a thread: 0 is main, 0.2 its second child", path);
+		return words_bad(&p->words,
+				 "'%.60s' is not a thread: 0 is main, 0.2 its second child", path);
 	turn->thread = schedule_thread(p->s, path);
 	what = words_take(&p->words, "", "what the thread does");
 	if (!what)
@@ -227,7 +234,8 @@ static int parse_turn_of(struct parser *p, const char *path, struct schedule_tur
 	words_skip(&p->words);
 	if (words_literal(&p->words, "*"))
 		turn->steps = SCHED_NO_LIMIT;
-	else if (words_number(&p->words, "the number of steps", 1, SCHED_NO_LIMIT, &turn->steps) < 0)
+	else if (words_number(&p->words, "the number of steps", 1, SCHED_NO_LIMIT, &turn->steps) <
+		 0)
 		return -1;
 	words_skip(&p->words);
 	if (words_literal(&p->words, "check=") && words_hex(&p->words, "the check", 8, &check) < 0)
@@ -306,7 +314,8 @@ static int parse_details(struct parser *p, struct schedule_event *e)
 		if (words_hex(&p->words, "the offset", 0, &e->offset) < 0)
 			return -1;
 		words_skip(&p->words);
-		if (words_literal(&p->words, ",") && !(e->function = words_take(&p->words, ",)", "the function")))
+		if (words_literal(&p->words, ",") &&
+		    !(e->function = words_take(&p->words, ",)", "the function")))
 			return -1;
 	} else {
 		e->function = first;
@@ -338,7 +347,8 @@ static int parse_event(struct parser *p, struct schedule_event *e)
 		e->line = (uint32_t)line;
 	}
 	e->nth = 1;
-	if (words_literal(&p->words, "#") && words_number(&p->words, "the count after #", 1, UINT64_MAX, &e->nth) < 0)
+	if (words_literal(&p->words, "#") &&
+	    words_number(&p->words, "the count after #", 1, UINT64_MAX, &e->nth) < 0)
 		return -1;
 	words_skip(&p->words);
 	return words_literal(&p->words, "(") ? parse_details(p, e) : 0;
@@ -382,8 +392,10 @@ static int parse_section(struct parser *p, const char *first, bool *found)
 		if (strcmp(first, sections[i].name) == 0) {
 			*found = true;
 			if (p->part >= sections[i].part)
-				return words_bad(&p->words, "'%s' comes too late; the order is shared, exact, events, goal, end",
-					   first);
+				return words_bad(&p->words,
+						 "'%s' comes too late; the order is shared, exact, "
+						 "events, goal, end",
+						 first);
 			p->part = sections[i].part;
 		}
 	return 0;
@@ -405,8 +417,11 @@ static int parse_line(struct parser *p)
 		if (!words_literal(&p->words, "snarl-schedule "))
 			return words_bad(&p->words, "the first line is not 'snarl-schedule 1'");
 		if (!words_literal(&p->words, "1") || !words_at_end(&p->words))
-			return words_bad(&p->words, "this snarl reads version 1 of schedules, not '%.*s'",
-				   (int)(p->words.end - p->words.p > 20 ? 20 : p->words.end - p->words.p), p->words.p);
+			return words_bad(
+				&p->words, "this snarl reads version 1 of schedules, not '%.*s'",
+				(int)(p->words.end - p->words.p > 20 ? 20
+								     : p->words.end - p->words.p),
+				p->words.p);
 		p->part = PART_HEADER;
 		return 0;
 	}
@@ -447,8 +462,10 @@ int schedule_parse(struct schedule *s, const char *text, size_t size, const char
 	}
 	if (result == 0 && p.part != PART_END) {
 		p.words.line++;
-		result = p.part == PART_FIRST ? words_bad(&p.words, "the file is empty") :
-						words_bad(&p.words, "the line 'end' is missing: the file is cut");
+		result =
+			p.part == PART_FIRST
+				? words_bad(&p.words, "the file is empty")
+				: words_bad(&p.words, "the line 'end' is missing: the file is cut");
 	}
 	if (result < 0)
 		schedule_free(s);

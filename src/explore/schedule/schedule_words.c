@@ -115,8 +115,8 @@ int words_number(struct words *w, const char *what, uint64_t least, uint64_t mos
 	if (w->p == start)
 		return words_bad(w, "%s has to be a number", what);
 	if (value < least || value > most)
-		return words_bad(w, "%s has to be from %llu to %llu", what, (unsigned long long)least,
-			   (unsigned long long)most);
+		return words_bad(w, "%s has to be from %llu to %llu", what,
+				 (unsigned long long)least, (unsigned long long)most);
 	*out = value;
 	return 0;
 }
@@ -128,8 +128,9 @@ int words_hex(struct words *w, const char *what, int digits, uint64_t *out)
 	for (*out = 0; w->p < w->end && hex_digit(*w->p) >= 0 && count < 17; w->p++, count++)
 		*out = *out << 4 | (uint64_t)hex_digit(*w->p);
 	if (count == 0 || count > 16 || (digits && count != digits))
-		return words_bad(w, digits ? "%s has to be %d hex digits" : "%s has to be a hex number",
-			   what, digits);
+		return words_bad(
+			w, digits ? "%s has to be %d hex digits" : "%s has to be a hex number",
+			what, digits);
 	return 0;
 }
 

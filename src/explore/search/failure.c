@@ -8,7 +8,8 @@
 /* Flags of a request that schedules save; the others only ask for data about the run. */
 #define SCHEDULE_FLAGS (CTL_SPURIOUS | CTL_TIMEOUTS | CTL_IGNORE_MISUSE | CTL_REAL_TIME)
 
-struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
+struct search_failure *search_failure_new(const struct server *s,
+					  const struct search_memory *memory,
 					  const struct oracle *oracle, uint64_t run,
 					  const struct oracle_result *result)
 {

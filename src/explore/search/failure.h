@@ -23,7 +23,8 @@ struct search_failure {
 };
 
 /* Copies a run that just ended on `s`. `memory` is what was known when it began. */
-struct search_failure *search_failure_new(const struct server *s, const struct search_memory *memory,
+struct search_failure *search_failure_new(const struct server *s,
+					  const struct search_memory *memory,
 					  const struct oracle *oracle, uint64_t run,
 					  const struct oracle_result *result);
 /* A failure with the target and oracle of `like`, but without a run: no turns, no result. */

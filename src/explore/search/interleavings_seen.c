@@ -18,7 +18,8 @@ uint64_t interleavings_seen_hash(const struct ctl_block *b)
 	struct turn turn;
 
 	for (uint64_t at = 0; turn_get(words, count, &at, &turn);)
-		hash = mix_add(mix_add(hash, turn.thread << TURN_KIND_BITS | turn.kind), turn.steps);
+		hash = mix_add(mix_add(hash, turn.thread << TURN_KIND_BITS | turn.kind),
+			       turn.steps);
 	return hash;
 }
 

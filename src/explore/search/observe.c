@@ -40,8 +40,9 @@ static uint32_t name_threads(const struct ctl_report *r, uint64_t *names)
 	uint32_t count = r->threads < CTL_THREADS ? r->threads : CTL_THREADS;
 
 	for (uint32_t i = 0; i < count; i++)
-		names[i] = i && r->parent[i] < i ? sched_child_name(names[r->parent[i]], r->ordinal[i]) :
-						   SCHED_MAIN;
+		names[i] = i && r->parent[i] < i
+				   ? sched_child_name(names[r->parent[i]], r->ordinal[i])
+				   : SCHED_MAIN;
 	return count;
 }
 
@@ -59,7 +60,8 @@ struct sched_turn *profile_turns(const struct ctl_block *b, size_t *count)
 	turns = xmalloc(b->report.turns * sizeof(*turns));
 	for (uint64_t at = 0; turn_get(words, b->report.turns, &at, &turn);)
 		if (turn.thread < threads)
-			turns[(*count)++] = (struct sched_turn){ names[turn.thread], turn.steps, turn.kind, 0 };
+			turns[(*count)++] =
+				(struct sched_turn){ names[turn.thread], turn.steps, turn.kind, 0 };
 	return turns;
 }
 
@@ -100,14 +102,16 @@ static void prepare(const struct search_config *config, const struct search_memo
 	q->max_steps = plan->max_steps;
 	q->shared_count = count;
 	if (count)
-		memcpy(server_area(s, s->block->shared), memory->granules, count * sizeof(uint64_t));
+		memcpy(server_area(s, s->block->shared), memory->granules,
+		       count * sizeof(uint64_t));
 }
 
 /* Adds the granules that the run found to the memory. */
 static void add_granules(struct search_memory *memory, struct server *s)
 {
 	const uint64_t *shared = server_area(s, s->block->shared);
-	uint64_t most = s->block->shared_size / sizeof(*shared), known = s->block->request.shared_count;
+	uint64_t most = s->block->shared_size / sizeof(*shared),
+		 known = s->block->request.shared_count;
 	uint64_t count = s->block->report.shared_new;
 
 	for (uint64_t i = known; i < known + count && i < most; i++) {
@@ -118,7 +122,8 @@ static void add_granules(struct search_memory *memory, struct server *s)
 }
 
 static int run_once(const struct search_config *config, const struct profile_order *order,
-		struct server *s, struct search_failure **failure, struct profile *out, struct err *err)
+		    struct server *s, struct search_failure **failure, struct profile *out,
+		    struct err *err)
 {
 	struct search_memory *memory = config->memory;
 	struct search_stats *stats = config->stats;
@@ -140,7 +145,8 @@ static int run_once(const struct search_config *config, const struct profile_ord
 	}
 	if (result.verdict == ORACLE_FAILED) {
 		stats->failed++;
-		*failure = search_failure_new(s, memory, config->program.oracle, order->run, &result);
+		*failure =
+			search_failure_new(s, memory, config->program.oracle, order->run, &result);
 		(*failure)->run = stats->runs - 1;
 		return 0;
 	}
@@ -175,7 +181,8 @@ int profile_trace(const struct search_config *config, const struct profile_order
 			result = run_once(config, order, &server, failure, out, err);
 		server_close(&server);
 	}
-	if (replay_trace_close(&trace, result == 0 && (!*failure || order->keep_failing), &closing) < 0 &&
+	if (replay_trace_close(&trace, result == 0 && (!*failure || order->keep_failing),
+			       &closing) < 0 &&
 	    result == 0 && !*failure) {
 		*err = closing;
 		result = -1;
@@ -229,8 +236,8 @@ struct search_failure *profile_again(const struct search_config *config,
 	/* Three runs like the failing one, each with more granules known; then other strategies. */
 	if (server_open(&server, &config->program.server, &err) == 0)
 		for (uint64_t i = 0; !again && i < RETRIES_MAX && !(stop && *stop); i++)
-			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3, identity,
-					   &server);
+			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3,
+					   identity, &server);
 	server_close(&server);
 	if (!again) {
 		memory->count = known;

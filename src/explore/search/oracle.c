@@ -199,8 +199,11 @@ static void judge_runtime(const struct ctl_report *report, struct oracle_result 
 	case CTL_FAIL_UAF:
 	case CTL_FAIL_DOUBLE_FREE:
 	case CTL_FAIL_BAD_FREE:
-		fail(r, report->failure == CTL_FAIL_UAF ? ORACLE_UAF :
-			report->failure == CTL_FAIL_BAD_FREE ? ORACLE_BAD_FREE : ORACLE_DOUBLE_FREE, 0);
+		fail(r,
+		     report->failure == CTL_FAIL_UAF	    ? ORACLE_UAF
+		     : report->failure == CTL_FAIL_BAD_FREE ? ORACLE_BAD_FREE
+							    : ORACLE_DOUBLE_FREE,
+		     0);
 		add_site(r, report->thread, report->pc, report->object,
 			 report->failure == CTL_FAIL_UAF ? "use" : "free");
 		if (report->pc2)
@@ -322,7 +325,8 @@ static void judge_early_end(int status, struct oracle_result *r)
 		snprintf(r->text, sizeof(r->text), "killed by signal %d (%s) before main",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
-		snprintf(r->text, sizeof(r->text), "it ended before main; was it built with snarl-cc?");
+		snprintf(r->text, sizeof(r->text),
+			 "it ended before main; was it built with snarl-cc?");
 }
 
 int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result *r,

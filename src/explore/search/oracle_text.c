@@ -183,7 +183,8 @@ void oracle_describe_divergence(const struct oracle_result *r, const struct sche
 		places_describe(places, site->pc, out);
 	}
 	if (!r->event && t && t->kind == SCHED_TURN_RUN) {
-		struct oracle_site site = { .thread = find_thread(report, s->threads.items[t->thread]) };
+		struct oracle_site site = { .thread = find_thread(report,
+								  s->threads.items[t->thread]) };
 		const struct ctl_report_thread *at = thread_report(report, site.thread);
 
 		if (!at) {

@@ -25,9 +25,10 @@ struct pipes {
 static int open_pipes(struct pipes *p, const struct target *t, struct err *err)
 {
 	*p = (struct pipes){ { -1, -1 }, { -1, -1 }, -1 };
-	p->in = t->input >= 0 ? fcntl(t->input, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (p->in < 0 || (t->input >= 0 && lseek(p->in, 0, SEEK_SET) < 0) || pipe2(p->out, O_CLOEXEC) < 0 ||
-	    pipe2(p->error, O_CLOEXEC) < 0)
+	p->in = t->input >= 0 ? fcntl(t->input, F_DUPFD_CLOEXEC, 3)
+			      : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (p->in < 0 || (t->input >= 0 && lseek(p->in, 0, SEEK_SET) < 0) ||
+	    pipe2(p->out, O_CLOEXEC) < 0 || pipe2(p->error, O_CLOEXEC) < 0)
 		return err_set(err, "cannot start %s: %s", t->program, strerror(errno));
 	fcntl(p->out[0], F_SETFL, O_NONBLOCK);
 	fcntl(p->error[0], F_SETFL, O_NONBLOCK);
@@ -55,7 +56,8 @@ static void attend(struct server_result *r, pid_t pid, const struct pipes *p, do
 
 		ended = waitpid(pid, &r->status, WNOHANG) == pid;
 		/* poll() returns at once for a closed pipe: do not spin. */
-		if (!ended && poll(polls, 2, POLL_MS) > 0 && !((polls[0].revents | polls[1].revents) & POLLIN))
+		if (!ended && poll(polls, 2, POLL_MS) > 0 &&
+		    !((polls[0].revents | polls[1].revents) & POLLIN))
 			usleep(1000);
 		capture_drain(&r->out, p->out[0]);
 		capture_drain(&r->error, p->error[0]);

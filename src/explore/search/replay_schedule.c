@@ -35,7 +35,8 @@ int replay_prepare(struct ctl_block *b, const struct schedule *s, const struct p
 
 	schedule_granules(s, &granules);
 	if (result == 0 && (plan.size > b->plan_size || granules.size > b->shared_size))
-		result = err_set(err, "the schedule is too large for the memory shared with the program");
+		result = err_set(
+			err, "the schedule is too large for the memory shared with the program");
 	if (result == 0) {
 		memset(q, 0, sizeof(*q));
 		memcpy((char *)b + b->plan, plan.data, plan.size);

@@ -19,7 +19,8 @@ static char *absolute(const char *path, struct err *err)
 	char *real = realpath(folder, NULL), *result = NULL;
 
 	if (!real || !*name)
-		err_set(err, "cannot record to %s: %s", path, real ? "no file name" : strerror(errno));
+		err_set(err, "cannot record to %s: %s", path,
+			real ? "no file name" : strerror(errno));
 	else
 		result = xasprintf("%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
 	free(folder);
@@ -76,7 +77,8 @@ int replay_trace_close(struct replay_trace *t, bool keep, struct err *err)
 		else if (finish_trace(t->work, live, NULL, err) < 0)
 			result = -1;
 		else if (rename(t->work, t->path) < 0)
-			result = err_set(err, "cannot move the trace to %s: %s", t->path, strerror(errno));
+			result = err_set(err, "cannot move the trace to %s: %s", t->path,
+					 strerror(errno));
 	}
 	if (t->work)
 		remove_work(t->work);
@@ -141,7 +143,8 @@ int replay_record(const struct replay_config *config, const struct schedule *s,
 		  const struct places *places, const char *path, bool values, struct err *err)
 {
 	/* Recording values may exceed the run's time limit. Then record again without them. */
-	if (values && s->steps <= REPLAY_VALUES_STEPS && record(config, s, places, path, true, err) == 0)
+	if (values && s->steps <= REPLAY_VALUES_STEPS &&
+	    record(config, s, places, path, true, err) == 0)
 		return 0;
 	return record(config, s, places, path, false, err);
 }

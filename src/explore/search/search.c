@@ -106,7 +106,8 @@ static bool is_spent(const struct search *s)
 {
 	const struct search_budget *b = &s->config.budget;
 
-	return s->over || interrupted(s) || (b->seconds > 0 && clock_seconds() - s->began >= b->seconds) ||
+	return s->over || interrupted(s) ||
+	       (b->seconds > 0 && clock_seconds() - s->began >= b->seconds) ||
 	       (b->runs && s->next >= b->runs);
 }
 

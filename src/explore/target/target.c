@@ -195,7 +195,8 @@ int target_input(struct target *t, int fd, struct err *err)
 	if (t->input < 0)
 		return err_set(err, "cannot keep a copy of stdin: %s", strerror(errno));
 	if (poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, STDIN_HINT_MS) == 0)
-		log_warn("reading stdin up to its end first; give </dev/null if the program needs none");
+		log_warn("reading stdin up to its end first; give </dev/null if the program needs "
+			 "none");
 	for (;;) {
 		got = read(fd, piece, sizeof(piece));
 		if (got < 0 && errno == EINTR)
@@ -211,7 +212,8 @@ int target_input(struct target *t, int fd, struct err *err)
 		close(t->input);
 		t->input = -1;
 	}
-	return got < 0 && errno != EISDIR ? err_set(err, "cannot read stdin: %s", strerror(errno)) : 0;
+	return got < 0 && errno != EISDIR ? err_set(err, "cannot read stdin: %s", strerror(errno))
+					  : 0;
 }
 
 static void free_list(char **list)

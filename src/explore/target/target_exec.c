@@ -125,5 +125,6 @@ pid_t target_spawn(const struct target *t, const struct target_start *s, struct 
 	if (got != (ssize_t)sizeof(reason))
 		return pid;
 	proc_wait(pid);
-	return err_set(err, "cannot start %s in %s: %s", t->program, t->directory, strerror(reason));
+	return err_set(err, "cannot start %s in %s: %s", t->program, t->directory,
+		       strerror(reason));
 }

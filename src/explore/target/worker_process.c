@@ -60,8 +60,8 @@ static int make_block(struct server *s, struct err *err)
 	head.depends_size = CTL_DEPENDS_BYTES;
 	head.size = head.depends + pages(head.depends_size);
 	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
-		return err_set(err, "cannot make the memory shared with the program: %s%s", strerror(errno),
-			       errno == EFBIG ? "; raise ulimit -f" : "");
+		return err_set(err, "cannot make the memory shared with the program: %s%s",
+			       strerror(errno), errno == EFBIG ? "; raise ulimit -f" : "");
 	s->block = mmap(NULL, head.size, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory, 0);
 	if (s->block == MAP_FAILED) {
 		s->block = NULL;
@@ -202,14 +202,16 @@ static int explain_no_hello(struct server *s, int status, struct err *err)
 	const char *program = s->config.target->program;
 
 	if (s->block->report.outcome == CTL_UNSUPPORTED)
-		return err_set(err, "%s cannot be controlled: %.300s", program, s->block->report.text);
+		return err_set(err, "%s cannot be controlled: %.300s", program,
+			       s->block->report.text);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-		err_set(err, "%s was killed by signal %d (%s) before main", program, WTERMSIG(status),
-			strsignal(WTERMSIG(status)));
+		err_set(err, "%s was killed by signal %d (%s) before main", program,
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		err_set(err, "%s could not be started", program);
 	else
-		err_set(err, "%s is not under snarl's control; was it built with snarl-cc?", program);
+		err_set(err, "%s is not under snarl's control; was it built with snarl-cc?",
+			program);
 	add_last_line(&s->before_error, err);
 	return -1;
 }

@@ -74,7 +74,8 @@ static void add(struct avio *a, const struct avio_triple *t)
 	while (*(number = map_put(&a->by_sites, hash, NULL))) {
 		struct avio_triple *old = &a->triples[*number - 1];
 
-		if (old->p == t->p && old->r == t->r && old->i == t->i && old->pattern == t->pattern) {
+		if (old->p == t->p && old->r == t->r && old->i == t->i &&
+		    old->pattern == t->pattern) {
 			old->count++;
 			return;
 		}
@@ -88,8 +89,13 @@ static void add(struct avio *a, const struct avio_triple *t)
 static void judge(struct avio *a, const struct local *p, const struct learn_step *i, uint64_t addr)
 {
 	bool write = i->op == IROOT_OP_WRITE;
-	struct avio_triple t = { .p = p->site, .i = i->site, .local = i->thread, .addr = addr, .count = 1,
-				 .p_at = p->at, .i_at = i->at };
+	struct avio_triple t = { .p = p->site,
+				 .i = i->site,
+				 .local = i->thread,
+				 .addr = addr,
+				 .count = 1,
+				 .p_at = p->at,
+				 .i_at = i->at };
 
 	if (p->last_remote_write && !(p->write && write)) {
 		t.pattern = write ? AVIO_RWW : p->write ? AVIO_WWR : AVIO_RWR;
@@ -171,7 +177,8 @@ void avio_step(struct avio *a, const struct learn_step *s)
 		cells_forget(&a->cells, s->addr, s->size, clear);
 	if ((s->op != IROOT_OP_READ && s->op != IROOT_OP_WRITE) || !s->size)
 		return;
-	for (uint64_t c = cells_first(&a->cells, s->addr); c <= cells_last(&a->cells, s->addr, s->size); c++)
+	for (uint64_t c = cells_first(&a->cells, s->addr);
+	     c <= cells_last(&a->cells, s->addr, s->size); c++)
 		access_cell(a, c, s);
 }
 

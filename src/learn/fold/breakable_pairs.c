@@ -185,7 +185,8 @@ static void compare_with_accesses(struct breakable *a, struct cell *c, const str
 	for (size_t i = 0; i < c->count; i++) {
 		const struct site_access *r = &c->accesses[i];
 
-		if (r->thread != pair->thread && !vclock_saw(&a->clocks[p->clock], r->thread, r->epoch) &&
+		if (r->thread != pair->thread &&
+		    !vclock_saw(&a->clocks[p->clock], r->thread, r->epoch) &&
 		    !locks_exclude(a->locks, pair->locks, r->locks))
 			add_breaker(a, pair, r->site, r->write);
 	}
@@ -296,7 +297,8 @@ static void access_cell(struct breakable *a, struct cell *c, const struct site_a
 	for (size_t i = 0; i < c->pair_count; i++) {
 		const struct pair *pair = &c->pairs[i];
 
-		if (pair->thread != now->thread && !vclock_saw(view->strong, pair->thread, pair->epoch) &&
+		if (pair->thread != now->thread &&
+		    !vclock_saw(view->strong, pair->thread, pair->epoch) &&
 		    !locks_exclude(a->locks, pair->locks, now->locks))
 			add_breaker(a, pair, now->site, now->write);
 	}
@@ -334,7 +336,8 @@ void breakable_step(struct breakable *a, const struct learn_step *s, const struc
 	now = (struct site_access){ .thread = s->thread, .site = s->site, .locks = t->locks,
 				    .write = s->op == IROOT_OP_WRITE,
 				    .epoch = view->strong_epoch };
-	for (uint64_t i = cells_first(&a->cells, s->addr); i <= cells_last(&a->cells, s->addr, s->size); i++)
+	for (uint64_t i = cells_first(&a->cells, s->addr);
+	     i <= cells_last(&a->cells, s->addr, s->size); i++)
 		access_cell(a, cells_get(&a->cells, i), &now, view, t->clock);
 }
 
@@ -351,8 +354,11 @@ void breakable_finish(struct breakable *a)
 	for (size_t i = 0; i < a->candidates.count; i++) {
 		struct learn_pair candidate = a->candidates.items[i];
 		const struct learn_pair *pair = &a->pairs.items[candidate.second];
-		struct pair p = { .p = pair->first, .i = pair->second, .number = candidate.second,
-				  .p_write = a->writes[pair->first], .i_write = a->writes[pair->second] };
+		struct pair p = { .p = pair->first,
+				  .i = pair->second,
+				  .number = candidate.second,
+				  .p_write = a->writes[pair->first],
+				  .i_write = a->writes[pair->second] };
 
 		add_breaker(a, &p, candidate.first, a->writes[candidate.first]);
 		for (uint32_t n = first[candidate.first]; n; n = next[n])

@@ -50,13 +50,15 @@ static bool goes_on(const struct learn_step *s)
 
 static bool leaves(const struct event *ev)
 {
-	return ev->kind == TRACE_CALL_LEAVE ? ev->detail & TRACE_CALL_UNWOUND : ev->result == ECANCELED;
+	return ev->kind == TRACE_CALL_LEAVE ? ev->detail & TRACE_CALL_UNWOUND
+					    : ev->result == ECANCELED;
 }
 
 void cancellation_event(struct cancellation *c, const struct event *ev,
 			const struct learn_step *steps, unsigned count, uint32_t site)
 {
-	uint64_t most = ev->kind == TRACE_THREAD_CANCEL && ev->arg > ev->thread ? ev->arg : ev->thread;
+	uint64_t most =
+		ev->kind == TRACE_THREAD_CANCEL && ev->arg > ev->thread ? ev->arg : ev->thread;
 	struct thread *t;
 
 	if (most >= UINT32_MAX)
@@ -71,7 +73,8 @@ void cancellation_event(struct cancellation *c, const struct event *ev,
 	/* A thread that ends with a lock held may have done no harm by luck: it does not count. */
 	if (ev->kind == TRACE_THREAD_EXIT && t->by && !t->held)
 		learn_pairs_add(t->went_on ? &c->went_on : &c->left_call, t->by, t->by);
-	if (ev->kind == TRACE_THREAD_CANCEL && ev->arg && ev->arg != ev->thread && !c->threads[ev->arg].by)
+	if (ev->kind == TRACE_THREAD_CANCEL && ev->arg && ev->arg != ev->thread &&
+	    !c->threads[ev->arg].by)
 		c->threads[ev->arg].by = site;
 }
 

@@ -92,7 +92,8 @@ static void step(struct interleaved *in, struct cell *c, const struct learn_step
 
 void interleaved_step(struct interleaved *in, const struct learn_step *s)
 {
-	bool lock = s->op == IROOT_OP_ACQUIRE, access = s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
+	bool lock = s->op == IROOT_OP_ACQUIRE,
+	     access = s->op == IROOT_OP_READ || s->op == IROOT_OP_WRITE;
 	struct cells *cells = lock ? &in->locks : &in->memory;
 
 	if (s->op == IROOT_OP_FRESH) {
@@ -103,7 +104,8 @@ void interleaved_step(struct interleaved *in, const struct learn_step *s)
 		return;
 	in->blocked_calls =
 		xreach(in->blocked_calls, s->thread, &in->thread_count, sizeof(*in->blocked_calls));
-	for (uint64_t i = cells_first(cells, s->addr); i <= cells_last(cells, s->addr, lock ? 1 : s->size); i++)
+	for (uint64_t i = cells_first(cells, s->addr);
+	     i <= cells_last(cells, s->addr, lock ? 1 : s->size); i++)
 		step(in, cells_get(cells, i), s);
 }
 

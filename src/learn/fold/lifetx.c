@@ -307,7 +307,8 @@ static void access_cell(struct lifetx *l, uint64_t number, const struct learn_st
 
 void lifetx_touch(struct lifetx *l, const struct learn_step *s)
 {
-	for (uint64_t i = cells_first(&l->cells, s->addr); s->size && i <= cells_last(&l->cells, s->addr, s->size); i++)
+	for (uint64_t i = cells_first(&l->cells, s->addr);
+	     s->size && i <= cells_last(&l->cells, s->addr, s->size); i++)
 		access_cell(l, i, s);
 }
 

@@ -4,7 +4,8 @@
 
 #include "base/mem.h"
 
-static void note_order(const struct tx_members *m, struct tx_orders *orders, const struct tx_member *p, uint32_t site)
+static void note_order(const struct tx_members *m, struct tx_orders *orders,
+		       const struct tx_member *p, uint32_t site)
 {
 	learn_pairs_add(&orders->all, p->site, site);
 	if (p->released)
@@ -62,7 +63,8 @@ void tx_members_acquire(struct tx_members *m, uint64_t lock, uint64_t path, uint
 		m->waited.lock = 0;
 	}
 	if (!m->hold_count) {
-		m->starts = xgrow(m->starts, m->start_count, &m->start_capacity, sizeof(*m->starts));
+		m->starts =
+			xgrow(m->starts, m->start_count, &m->start_capacity, sizeof(*m->starts));
 		m->starts[m->start_count++] = path;
 	}
 	m->holds = xgrow(m->holds, m->hold_count, &m->hold_capacity, sizeof(*m->holds));

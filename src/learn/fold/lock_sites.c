@@ -75,12 +75,16 @@ static void add_member(struct lock_sites *k, const struct hold *h)
 static void nest(struct lock_sites *k, uint32_t thread, const struct hold *outer,
 		 const struct hold *inner)
 {
-	struct nesting *n = find(k, outer->lock, inner->lock), *back = find(k, inner->lock, outer->lock);
+	struct nesting *n = find(k, outer->lock, inner->lock),
+		       *back = find(k, inner->lock, outer->lock);
 
 	if (!n) {
-		k->nestings = xgrow(k->nestings, k->nesting_count, &k->nesting_capacity, sizeof(*n));
+		k->nestings =
+			xgrow(k->nestings, k->nesting_count, &k->nesting_capacity, sizeof(*n));
 		n = &k->nestings[k->nesting_count++];
-		*n = (struct nesting){ outer->lock, inner->lock, { *outer, *inner }, thread, false };
+		*n = (struct nesting){
+			outer->lock, inner->lock, { *outer, *inner }, thread, false
+		};
 		*map_put(&k->at, hash_of(outer->lock, inner->lock), NULL) = k->nesting_count;
 		back = find(k, inner->lock, outer->lock);
 	}

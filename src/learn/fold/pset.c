@@ -82,7 +82,8 @@ void pset_step(struct pset *p, const struct learn_step *s)
 		cells_forget(&p->cells, s->addr, s->size, clear);
 	if ((s->op != IROOT_OP_READ && s->op != IROOT_OP_WRITE) || !s->size)
 		return;
-	for (uint64_t i = cells_first(&p->cells, s->addr); i <= cells_last(&p->cells, s->addr, s->size); i++)
+	for (uint64_t i = cells_first(&p->cells, s->addr);
+	     i <= cells_last(&p->cells, s->addr, s->size); i++)
 		(s->op == IROOT_OP_READ ? read_cell : write_cell)(p, cells_get(&p->cells, i), s);
 }
 

@@ -175,7 +175,8 @@ bool sample_next(struct sample *s, uint32_t site, uint64_t *addr, uint64_t end,
 		uint64_t number = *addr >> LINE_SHIFT, next = (number + 1) << LINE_SHIFT;
 		enum answer answer = ask(s, site, number, large);
 
-		*part = (struct sample_part){ *addr, (next < end ? next : end) - *addr, answer == TAKE_AFTER_REST };
+		*part = (struct sample_part){ *addr, (next < end ? next : end) - *addr,
+					      answer == TAKE_AFTER_REST };
 		*addr += part->size;
 		if (answer != SKIP)
 			return true;
@@ -193,7 +194,8 @@ void sample_fresh(struct sample *s, uint64_t addr, uint64_t size)
 	while (first < last) {
 		uint64_t next = (first | 63) + 1, to = next < last ? next : last;
 		struct page *p = slot_of(s, (first >> (PAGE_SHIFT - LINE_SHIFT)) + 1);
-		uint64_t bits = (to - first == 64 ? ~0ull : (1ull << (to - first)) - 1) << (first & 63);
+		uint64_t bits = (to - first == 64 ? ~0ull : (1ull << (to - first)) - 1)
+				<< (first & 63);
 
 		if (p->key) {
 			p->decided &= ~bits;

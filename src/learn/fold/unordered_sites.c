@@ -77,7 +77,8 @@ void unordered_free(struct unordered *u)
 
 static void add_unordered(struct unordered *u, const struct last *a, const struct last *b)
 {
-	uint32_t low = a->site < b->site ? a->site : b->site, high = a->site < b->site ? b->site : a->site;
+	uint32_t low = a->site < b->site ? a->site : b->site,
+		 high = a->site < b->site ? b->site : a->site;
 
 	learn_pairs_add(&u->pairs, low, high);
 	if (!locks_exclude(u->locks, a->lockset, b->lockset))
@@ -144,9 +145,10 @@ static void follow_blocks(struct unordered *u, const struct event *ev, uint32_t 
 				r->blocks[r->count++].end = steps[i].addr + steps[i].size;
 			}
 			break;
-		case IROOT_OP_RELEASE: case IROOT_OP_SIGNAL: case IROOT_OP_BARRIER_ENTER: case IROOT_OP_CREATE:
-			r->count = 0;
-			break;
+		case IROOT_OP_RELEASE:
+		case IROOT_OP_SIGNAL:
+		case IROOT_OP_BARRIER_ENTER:
+		case IROOT_OP_CREATE: r->count = 0; break;
 		}
 }
 
@@ -158,7 +160,8 @@ static uint8_t mask_of(uint64_t base, uint64_t addr, uint64_t end)
 	return (uint8_t)((1u << to) - (1u << from));
 }
 
-void unordered_event(struct unordered *u, const struct event *ev, uint32_t site, const struct view *view)
+void unordered_event(struct unordered *u, const struct event *ev, uint32_t site,
+		     const struct view *view)
 {
 	unsigned access = access_of(ev->kind);
 	uint64_t end = ev->addr + ev->size;
@@ -171,7 +174,9 @@ void unordered_event(struct unordered *u, const struct event *ev, uint32_t site,
 	if (access && ev->size && !view_ignores(view, access))
 		for (uint64_t base = ev->addr & ~(uint64_t)(GRANULE_BYTES - 1); base < end;
 		     base += GRANULE_BYTES) {
-			struct last now = { .thread = ev->thread, .site = site, .lockset = view->lockset,
+			struct last now = { .thread = ev->thread,
+					    .site = site,
+					    .lockset = view->lockset,
 					    .epoch = view->strong_epoch,
 					    .mask = mask_of(base, ev->addr, end),
 					    .write = (access & ACCESS_WRITE) != 0 };

@@ -18,7 +18,8 @@ struct unordered *unordered_new(struct locks *locks);
 void unordered_free(struct unordered *u);
 
 /* Takes every event of the trace. `site`: of an access; `view` may be NULL. */
-void unordered_event(struct unordered *u, const struct event *ev, uint32_t site, const struct view *view);
+void unordered_event(struct unordered *u, const struct event *ev, uint32_t site,
+		     const struct view *view);
 
 /* Memory was allocated or freed. */
 void unordered_forget(struct unordered *u, uint64_t addr, uint64_t size);

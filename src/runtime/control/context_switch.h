@@ -25,9 +25,10 @@ static inline void context_jump_saved(struct ctl_thread *from, struct ctl_thread
 	__asm__ volatile("call context_swap_stack"
 			 : "+D"(sp), "+S"(to_sp), "+d"(fs)
 			 :
-			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-			   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
-			   "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
+			 : "rax", "rbx", "rcx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+			   "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+			   "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+			   "memory", "cc");
 }
 
 static inline void context_jump(struct ctl_thread *from, struct ctl_thread *to)

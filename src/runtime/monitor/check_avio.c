@@ -99,8 +99,8 @@ static void read_value(struct monitor_log_record *r, const struct access *t)
 {
 	struct iovec to = { &r->value, t->size }, from = { (void *)t->addr, t->size };
 
-	if (t->size <= sizeof(r->value) &&
-	    sys_call6(SYS_process_vm_readv, r->pid, (long)&to, 1, (long)&from, 1, 0) == (long)t->size)
+	if (t->size <= sizeof(r->value) && sys_call6(SYS_process_vm_readv, r->pid, (long)&to, 1,
+						     (long)&from, 1, 0) == (long)t->size)
 		r->value_size = (uint32_t)t->size;
 }
 

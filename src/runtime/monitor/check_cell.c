@@ -102,7 +102,9 @@ static struct check_page *page_of(const struct slot *s)
 {
 	struct check_page *page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
 
-	for (int i = 0; !page && i < SPINS && __atomic_load_n(&cells.used, __ATOMIC_RELAXED) <= cells.most; i++) {
+	for (int i = 0;
+	     !page && i < SPINS && __atomic_load_n(&cells.used, __ATOMIC_RELAXED) <= cells.most;
+	     i++) {
 		sys_pause();
 		page = __atomic_load_n(&s->page, __ATOMIC_ACQUIRE);
 	}
@@ -150,7 +152,8 @@ void check_cells_forget(uint64_t first, uint64_t last)
 		uint64_t end =
 			last - start < CHECK_PAGE_GRANULES ? last - start : CHECK_PAGE_GRANULES - 1;
 		struct slot *s = find(number);
-		struct check_page *page = is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
+		struct check_page *page =
+			is_for(s, number) ? __atomic_load_n(&s->page, __ATOMIC_ACQUIRE) : NULL;
 
 		for (uint64_t i = first > start ? first - start : 0; page && i <= end; i++) {
 			struct check_cell *c = &page->cells[i];
@@ -173,5 +176,6 @@ void check_cells_forget(uint64_t first, uint64_t last)
 void check_cells_forked(void)
 {
 	if (cells.pages)
-		sys_call(SYS_madvise, cells.pages, cells.most * sizeof(*cells.pages), MADV_DONTNEED);
+		sys_call(SYS_madvise, cells.pages, cells.most * sizeof(*cells.pages),
+			 MADV_DONTNEED);
 }

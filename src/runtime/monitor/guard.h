@@ -46,7 +46,8 @@ SNARLRT_HIDDEN void guard_cancel(uint64_t handle, uint64_t pc);
  * guard_wait.c: sleeps for a part of the delay; then the caller checks for conflicts again,
  * unless d->give_up is set.
  */
-SNARLRT_HIDDEN void guard_wait(struct guard_delay *d, const struct guard_conflict *c, uint32_t site);
+SNARLRT_HIDDEN void guard_wait(struct guard_delay *d, const struct guard_conflict *c,
+			       uint32_t site);
 SNARLRT_HIDDEN void guard_wait_end(struct guard_delay *d);
 /* Have the delays of the process used up their share of its time? */
 SNARLRT_HIDDEN bool guard_over_budget(uint64_t now);

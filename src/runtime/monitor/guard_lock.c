@@ -202,7 +202,8 @@ void guard_lock_acquired_elsewhere(const void *lock)
  */
 static bool is_plain(const pthread_mutex_t *m)
 {
-	return m->__data.__kind == PTHREAD_MUTEX_TIMED_NP || m->__data.__kind == PTHREAD_MUTEX_ADAPTIVE_NP;
+	return m->__data.__kind == PTHREAD_MUTEX_TIMED_NP ||
+	       m->__data.__kind == PTHREAD_MUTEX_ADAPTIVE_NP;
 }
 
 void guard_lock_acquired(const void *lock)

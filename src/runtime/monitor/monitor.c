@@ -188,7 +188,8 @@ static bool is_shared(uint64_t addr)
 }
 
 /* monitor_access() of an access that is not skipped as a repeated read. */
-static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, uint64_t pc, bool write)
+static __attribute__((noinline)) void access_seen(uint64_t addr, uint64_t size, uint64_t pc,
+						  bool write)
 {
 	const struct active_site *site = rules_find(pc & TRACE_ADDR_MASK, write);
 	struct monitor_self *self;
@@ -310,7 +311,8 @@ void monitor_wait_begin(enum trace_kind kind, const void *object, uint64_t pc)
 		(is_lock(kind) ? guard_tx_end_if_tail : guard_tx_end)();
 	if (kind == TRACE_MUTEX_LOCK && monitor.tx | monitor.locks)
 		guard_lock_before(object, pc & TRACE_ADDR_MASK);
-	__atomic_store_n(&me->blocked_on, is_lock(kind) ? (uint64_t)object & ~1ull : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&me->blocked_on, is_lock(kind) ? (uint64_t)object & ~1ull : 0,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&me->state, MONITOR_BLOCKED, __ATOMIC_SEQ_CST);
 	monitor_end(self);
 }

@@ -276,7 +276,8 @@ bool rules_matter(const uint8_t *id, uint32_t id_size, uint64_t base, uint64_t s
 	}
 	if (low < count && offsets[low] + base <= end)
 		return true;
-	f = m < 0 || !(rules.wanted & RULES_IN_TX) ? NULL : function_at((uint32_t)m, end - 1 - base);
+	f = m < 0 || !(rules.wanted & RULES_IN_TX) ? NULL
+						   : function_at((uint32_t)m, end - 1 - base);
 	return f && f->offset + base >= start;
 }
 

@@ -32,7 +32,8 @@ static bool load(const struct run_options *o)
 	active = rules_load(o->rules, monitor.noise ? UINT32_MAX : monitor.active, &trouble);
 
 	if (active < 0) {
-		sys_warn_about("the rules cannot be used, nothing is monitored: ", trouble, o->rules);
+		sys_warn_about("the rules cannot be used, nothing is monitored: ", trouble,
+			       o->rules);
 		return false;
 	}
 	monitor.locks = (monitor.pset | monitor.tx) && rules_any(RULES_LOCK);

@@ -73,8 +73,8 @@ static bool open_page(struct code_patch *p, uint64_t address)
 	close_pages(p);
 	if (sys_call(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
 		if (!warned)
-			sys_warn("cannot switch functions: the system forbids writable code (mprotect); "
-				 "build without --production to record all functions");
+			sys_warn("cannot switch functions: the system forbids writable code "
+				 "(mprotect); build without --production to record all functions");
 		warned = true;
 		return false;
 	}

@@ -94,8 +94,8 @@ static inline uint64_t trace_check_finish(uint64_t lane, unsigned rotate)
 static inline uint32_t trace_check(const void *data, size_t size)
 {
 	const uint64_t k = TRACE_CHECK_K;
-	uint64_t a = trace_check_seed(size * k), b = trace_check_seed(k), c = trace_check_seed(k << 1),
-		 d = trace_check_seed(k << 2);
+	uint64_t a = trace_check_seed(size * k), b = trace_check_seed(k),
+		 c = trace_check_seed(k << 1), d = trace_check_seed(k << 2);
 	const uint8_t *p = data;
 
 	for (; size >= 32; size -= 32, p += 32) {
@@ -106,7 +106,8 @@ static inline uint32_t trace_check(const void *data, size_t size)
 	}
 	for (; size > 0; size--, p++)
 		a = trace_check_step(a, *p);
-	a = trace_check_finish(a, 0) ^ trace_check_finish(b, 7) ^ trace_check_finish(c, 19) ^ trace_check_finish(d, 37);
+	a = trace_check_finish(a, 0) ^ trace_check_finish(b, 7) ^ trace_check_finish(c, 19) ^
+	    trace_check_finish(d, 37);
 	return (uint32_t)(a * k >> 32);
 }
 

@@ -64,9 +64,10 @@ static inline const uint8_t *trace_decode_token(struct trace_coder *c, const uin
 }
 
 /* Decodes a record of slot `s` from n bytes of residual; n == toggle switches its predictor. */
-static inline const uint8_t *trace_decode_residual(const struct trace_coder *c, struct trace_slot *s,
-						   const uint8_t *in, const uint8_t *end, unsigned n,
-						   unsigned toggle, struct trace_record *out)
+static inline const uint8_t *trace_decode_residual(const struct trace_coder *c,
+						   struct trace_slot *s, const uint8_t *in,
+						   const uint8_t *end, unsigned n, unsigned toggle,
+						   struct trace_record *out)
 {
 	uint64_t before = c->before->addr;
 
@@ -77,7 +78,8 @@ static inline const uint8_t *trace_decode_residual(const struct trace_coder *c, 
 	if (n > 8 || end - in < (ptrdiff_t)n)
 		return NULL;
 	out->site = s->site;
-	out->addr = trace_predicted_addr(s, s->relative, before) + trace_unzigzag(trace_get(in, end, n));
+	out->addr = trace_predicted_addr(s, s->relative, before) +
+		    trace_unzigzag(trace_get(in, end, n));
 	trace_slot_advance(s, before, out->addr);
 	return in + n;
 }
@@ -213,7 +215,9 @@ static inline struct trace_slot *trace_decode_run(const struct trace_coder *c, s
 static inline uint64_t trace_get_unchecked(const uint8_t *p, unsigned n)
 {
 	static const uint64_t mask[] = {
-		0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff, ~0ull,
+		0,	    0xff,	  0xffff,	  0xffffff,
+		0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+		~0ull,
 	};
 	uint64_t v;
 
@@ -271,8 +275,8 @@ static inline struct trace_slot *trace_decode_slot(struct trace_coder *c, struct
 		__builtin_memcpy(&raw, *in, sizeof(raw));
 		*in += sizeof(raw);
 		kind = trace_site_kind(raw.site);
-		if (trace_chained(raw.site) != (s < &c->slot[TRACE_STAMP_SLOT]) || kind == TRACE_NONE ||
-		    kind >= TRACE_KIND_COUNT)
+		if (trace_chained(raw.site) != (s < &c->slot[TRACE_STAMP_SLOT]) ||
+		    kind == TRACE_NONE || kind >= TRACE_KIND_COUNT)
 			return NULL;
 		trace_slot_take(c, s, &raw, before->addr);
 	} else if (s->chunk != c->chunk) {

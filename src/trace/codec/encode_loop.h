@@ -69,7 +69,8 @@ TRACE_INLINE uint8_t *trace_encode_cycle(struct trace_cycle *cycle, struct trace
 {
 	const struct trace_record *in = *records;
 	struct trace_cycle_entry *p = cycle->entry, *const last = cycle->end - 1;
-	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);	/* as in trace_encode() */
+	/* as in trace_encode() */
+	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);
 	uint64_t iteration = cycle->iteration, before = c->before->addr;
 
 	while (__builtin_expect(in < end, 1)) {
@@ -116,7 +117,8 @@ TRACE_NOINLINE uint8_t *trace_encode_one_site(struct trace_coder *c, uint8_t *ou
 					      const struct trace_record *end)
 {
 	const struct trace_record *in = *records;
-	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);	/* as in trace_encode() */
+	/* as in trace_encode() */
+	uintptr_t from = (uintptr_t)in - ((uintptr_t)c->predicted << 4);
 	struct trace_slot *s = c->before;
 	uint64_t site = s->site;
 

@@ -106,8 +106,8 @@ static inline int trace_is_no_delta(uint64_t delta)
  * Returns *n, or `toggle` if the other predictor is right. A slot whose stride was right the last
  * time is not toggled: probably a matrix row ended, and the stride will be right again.
  */
-static inline unsigned trace_residual_any(struct trace_slot *s, uint64_t before, uint64_t addr, unsigned toggle,
-					  uint64_t *z, unsigned *n)
+static inline unsigned trace_residual_any(struct trace_slot *s, uint64_t before, uint64_t addr,
+					  unsigned toggle, uint64_t *z, unsigned *n)
 {
 	uint64_t step = addr - s->addr, offset = addr - before;
 	unsigned code;
@@ -129,11 +129,13 @@ static inline unsigned trace_residual_any(struct trace_slot *s, uint64_t before,
  * changes nothing if the slot may be toggled or get another stride. With `other`, the site was not
  * predicted: the residual may be 0, and the kind may have extra records, which also returns false.
  */
-TRACE_INLINE int trace_residual(struct trace_slot *s, uint64_t before, uint64_t addr, int other, uint64_t *off)
+TRACE_INLINE int trace_residual(struct trace_slot *s, uint64_t before, uint64_t addr, int other,
+				uint64_t *off)
 {
 	uint64_t step = addr - s->addr, offset = addr - before, last = s->last, stride = s->stride;
 
-	if (__builtin_expect((other && trace_is_no_delta(s->delta)) || trace_is_no_delta(offset), 0))
+	if (__builtin_expect((other && trace_is_no_delta(s->delta)) || trace_is_no_delta(offset),
+			     0))
 		return 0;
 	if (s->relative) {
 		if (step == stride || step == last)
@@ -158,8 +160,9 @@ TRACE_INLINE int trace_residual(struct trace_slot *s, uint64_t before, uint64_t 
 }
 
 /* Writes a record of the predicted site, of any kind, whose address was not predicted. */
-TRACE_NOINLINE uint8_t *trace_put_residual_any(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-					       uint64_t before, const struct trace_record *r)
+TRACE_NOINLINE uint8_t *trace_put_residual_any(struct trace_coder *c, uint8_t *out, uint64_t run,
+					       struct trace_slot *s, uint64_t before,
+					       const struct trace_record *r)
 {
 	unsigned n, token, extra = trace_extra(trace_site_kind(r->site));
 	uint64_t z;
@@ -181,7 +184,8 @@ TRACE_INLINE unsigned trace_bytes_any(uint64_t v)
  * Writes one extra record. Its usual form has no argument and a time shortly after the last one:
  * one or two bytes, chosen without a branch.
  */
-TRACE_INLINE uint8_t *trace_put_time(struct trace_coder *c, uint8_t *out, const struct trace_record *r)
+TRACE_INLINE uint8_t *trace_put_time(struct trace_coder *c, uint8_t *out,
+				     const struct trace_record *r)
 {
 	uint64_t time = r->addr, delta = time - c->time;
 	unsigned n = 1 + (delta > 0x7f);
@@ -218,8 +222,9 @@ TRACE_NOINLINE uint8_t *trace_put_residual_timed(struct trace_coder *c, uint8_t 
 }
 
 /* Fast path of trace_put_residual_any(); *in moves behind the event. */
-TRACE_INLINE uint8_t *trace_put_residual(struct trace_coder *c, uint8_t *out, uint64_t run, struct trace_slot *s,
-					 uint64_t before, const struct trace_record **in)
+TRACE_INLINE uint8_t *trace_put_residual(struct trace_coder *c, uint8_t *out, uint64_t run,
+					 struct trace_slot *s, uint64_t before,
+					 const struct trace_record **in)
 {
 	const struct trace_record *at = *in;
 	uint64_t off;
@@ -243,7 +248,8 @@ TRACE_INLINE uint8_t *trace_put_residual(struct trace_coder *c, uint8_t *out, ui
 }
 
 /* Writes what follows TRACE_TOKEN_SLOT; `code` is n or TRACE_SLOT_TOGGLE. */
-TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, uint64_t index, unsigned code, uint64_t z, unsigned n)
+TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, uint64_t index, unsigned code, uint64_t z,
+				     unsigned n)
 {
 	uint16_t head = (uint16_t)(index | code << 11);
 
@@ -252,7 +258,8 @@ TRACE_INLINE uint8_t *trace_put_head(uint8_t *out, uint64_t index, unsigned code
 	return out + 2 + n;
 }
 
-static inline int trace_slot_holds(const struct trace_coder *c, const struct trace_slot *s, uint64_t site)
+static inline int trace_slot_holds(const struct trace_coder *c, const struct trace_slot *s,
+				   uint64_t site)
 {
 	return s->site == site && s->chunk == c->chunk;
 }
@@ -278,8 +285,8 @@ static inline uint64_t trace_slot_of(const struct trace_coder *c, uint64_t site)
 }
 
 /* Writes a record of another site than predicted, of any kind, and makes it c->before. */
-TRACE_NOINLINE uint8_t *trace_put_slot_any(struct trace_coder *c, uint8_t *out, uint64_t run, uint64_t before,
-					   const struct trace_record *r)
+TRACE_NOINLINE uint8_t *trace_put_slot_any(struct trace_coder *c, uint8_t *out, uint64_t run,
+					   uint64_t before, const struct trace_record *r)
 {
 	uint64_t index = trace_slot_of(c, r->site), z;
 	unsigned extra = trace_extra(trace_site_kind(r->site)), n, code;

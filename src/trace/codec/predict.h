@@ -136,7 +136,8 @@ static inline void trace_slot_take(struct trace_coder *c, struct trace_slot *s,
 }
 
 /* The address predicted from the previous record if `relative`, else by the stride. */
-static inline uint64_t trace_predicted_addr(const struct trace_slot *s, int32_t relative, uint64_t before)
+static inline uint64_t trace_predicted_addr(const struct trace_slot *s, int32_t relative,
+					    uint64_t before)
 {
 	return relative ? before + s->offset : s->addr + s->stride;
 }

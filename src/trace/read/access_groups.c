@@ -28,11 +28,16 @@ static void add(struct access_groups *b, const struct trace_access_group *from, 
 
 	b->entries = xgrow(b->entries, b->count, &b->capacity, sizeof(*b->entries));
 	b->entries[b->count++] = (struct access_group){
-		.time = time, .first = b->access_count, .accesses = n, .count = from->count, .earlier = *last,
+		.time = time,
+		.first = b->access_count,
+		.accesses = n,
+		.count = from->count,
+		.earlier = *last,
 	};
 	*last = b->count;
 	for (unsigned i = 0; i < n; i++) {
-		b->accesses = xgrow(b->accesses, b->access_count, &b->access_capacity, sizeof(*b->accesses));
+		b->accesses = xgrow(b->accesses, b->access_count, &b->access_capacity,
+				    sizeof(*b->accesses));
 		b->accesses[b->access_count++] = accesses[i];
 	}
 }

@@ -184,7 +184,8 @@ void catalog_name_threads(struct catalog *c, const struct map *started)
 	for (size_t i = 0; i < c->thread_count; i++) {
 		*map_put(&c->thread_by_id, c->threads[i].id, NULL) = i + 1;
 		if (c->threads[i].name)
-			*strmap_put(&taken, c->threads[i].name, strlen(c->threads[i].name), NULL) = 1;
+			*strmap_put(&taken, c->threads[i].name, strlen(c->threads[i].name), NULL) =
+				1;
 	}
 	for (size_t i = 0; i < c->thread_count; i++)
 		name_one(c, started, &taken, &waiting, stack, i);

@@ -270,7 +270,8 @@ static int read_header(struct index *idx, unsigned options, struct err *err)
 	}
 	memcpy(h, idx->data, sizeof(*h));
 	if (h->version > TRACE_VERSION)
-		return err_set(err, "made by a newer snarl (format %u, this one reads %u): update snarl",
+		return err_set(err,
+			       "made by a newer snarl (format %u, this one reads %u): update snarl",
 			       h->version, TRACE_VERSION);
 	if (h->version == 0 || h->size < sizeof(*h) || h->size > idx->size ||
 	    !check_is(h, offsetof(struct trace_header, check), h->check))
@@ -301,7 +302,8 @@ static int check_complete(struct chunk_scan *s, unsigned options, struct err *er
 		uint64_t have = idx->event_count + idx->duplicates + idx->other_count;
 
 		if (!chunks)
-			return err_set(err, "truncated at byte %" PRIu64 ": its last chunk is missing",
+			return err_set(err,
+				       "truncated at byte %" PRIu64 ": its last chunk is missing",
 				       idx->size);
 		if (strtoull(chunks, NULL, 10) != have - 1)
 			return err_set(err, "damaged: holds %" PRIu64 " chunks instead of %s",
@@ -377,7 +379,8 @@ struct trace_coder *index_take_coder(struct index *idx)
 
 void index_give_coder(struct index *idx, struct trace_coder *coder)
 {
-	idx->coders = xgrow(idx->coders, idx->coder_count, &idx->coder_capacity, sizeof(*idx->coders));
+	idx->coders =
+		xgrow(idx->coders, idx->coder_count, &idx->coder_capacity, sizeof(*idx->coders));
 	idx->coders[idx->coder_count++] = coder;
 }
 
@@ -406,7 +409,8 @@ int index_payload(struct index *idx, uint64_t offset, struct trace_chunk *chunk,
 		  struct payload *out, struct err *err)
 {
 	*chunk = index_header(idx, offset);
-	*out = (struct payload){ .data = idx->data + offset + sizeof(*chunk), .size = chunk->stored };
+	*out = (struct payload){ .data = idx->data + offset + sizeof(*chunk),
+				 .size = chunk->stored };
 	if (!check_is(out->data, chunk->stored, chunk->check))
 		return err_set(err, "damaged at byte %" PRIu64
 			       ": a chunk does not match its check sum", offset);
@@ -435,7 +439,9 @@ int index_read_access_groups(struct index *idx, struct err *err)
 		got = access_groups_add(&idx->access_groups, p.data, p.size, c.time);
 		payload_free(&p);
 		if (got < 0)
-			return err_set(err, "damaged at byte %" PRIu64 ": a chunk of access groups is malformed",
+			return err_set(err,
+				       "damaged at byte %" PRIu64
+				       ": a chunk of access groups is malformed",
 				       idx->others[i]);
 	}
 	return 0;

@@ -163,7 +163,8 @@ static int fail(struct reader *r, struct err *err)
 }
 
 /* Opens chunks until the top stream has an event. If not, NULL; *got as reader_next(). */
-static __attribute__((noinline)) struct stream *open_next(struct reader *r, int *got, struct err *err)
+static __attribute__((noinline)) struct stream *open_next(struct reader *r, int *got,
+							  struct err *err)
 {
 	if (r->failed) {
 		*got = fail(r, err);
@@ -208,7 +209,8 @@ static __attribute__((noinline)) bool advance_top(struct reader *r)
 /* Whether the stream's next event is an unwanted plain access. */
 static inline bool is_unwanted(const struct stream *s, struct reader_wanted *wanted)
 {
-	return wanted && stream_is_plain(s->head) && !s->frames.count && stream_is_unwanted(wanted, s->head);
+	return wanted && stream_is_plain(s->head) && !s->frames.count &&
+	       stream_is_unwanted(wanted, s->head);
 }
 
 /* The top stream's events before this time come next. At equal times the lower thread is first. */
@@ -226,11 +228,13 @@ static inline bool is_plain_run(const struct stream *s)
 /* Whether BATCH_MIN plain accesses probably come next before another thread's event. */
 static inline bool is_long_run(const struct reader *r, const struct stream *s)
 {
-	return s->count - s->taken >= BATCH_MIN && is_plain_run(s) && s->time + BATCH_MIN * s->step < r->second.key;
+	return s->count - s->taken >= BATCH_MIN && is_plain_run(s) &&
+	       s->time + BATCH_MIN * s->step < r->second.key;
 }
 
 /* Takes or skips the plain accesses at the beginning of the top's batch. False: there are none. */
-static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, struct stream_output *to)
+static inline bool take_batch(struct reader *r, struct reader_wanted *wanted,
+			      struct stream_output *to)
 {
 	uint64_t until = until_of(r);
 
@@ -243,7 +247,8 @@ static inline bool take_batch(struct reader *r, struct reader_wanted *wanted, st
 }
 
 /* Not inlined, so that the loop for other events has more registers. */
-static __attribute__((noinline)) bool take_plain(struct reader *r, struct event *ev, unsigned *n, unsigned room)
+static __attribute__((noinline)) bool take_plain(struct reader *r, struct event *ev, unsigned *n,
+						 unsigned room)
 {
 	struct stream_output to = { .ev = ev, .count = *n, .room = room };
 	bool any = take_batch(r, NULL, &to);
@@ -295,7 +300,8 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
 		n = reader_text_some(r, ev, room, &got);
 		return n ? (int)n : got;
 	}
-	while (n < room && (is_ready(r) || open_next(r, &got, err)) && !(n && is_unwanted(r->top, wanted)))
+	while (n < room && (is_ready(r) || open_next(r, &got, err)) &&
+	       !(n && is_unwanted(r->top, wanted)))
 		n = take_ready(r, ev, n, room, wanted);
 	return n ? (int)n : got;
 }
@@ -310,7 +316,8 @@ static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stre
 
 	if (unwanted) {
 		must_advance = !stream_step(s);
-		count = 1 + (must_advance ? 0 : stream_skip_loop(s, wanted, until_of(r), UINT64_MAX));
+		count = 1 +
+			(must_advance ? 0 : stream_skip_loop(s, wanted, until_of(r), UINT64_MAX));
 		s->delivered += count;
 	} else {
 		must_advance = !stream_take(s, ev);
@@ -331,8 +338,9 @@ static void sift_one(struct reader *r, struct reader_wanted *wanted, struct stre
 		reorder_heap(r, false);
 }
 
-int reader_sift(struct reader *r, struct event *ev, uint64_t *skipped, unsigned room, struct reader_wanted *wanted,
-		uint64_t *trailing, uint32_t *trailing_thread, struct err *err)
+int reader_sift(struct reader *r, struct event *ev, uint64_t *skipped, unsigned room,
+		struct reader_wanted *wanted, uint64_t *trailing, uint32_t *trailing_thread,
+		struct err *err)
 {
 	struct stream_output to = { .ev = ev, .skipped = skipped, .room = room };
 	const struct stream *s = r->top;
@@ -360,7 +368,8 @@ uint32_t reader_whose(const struct reader *r)
 	return is_ready(r) ? r->top->thread : 0;
 }
 
-uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most, uint32_t *thread)
+uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most,
+		     uint32_t *thread)
 {
 	struct stream *s = r->top;
 	uint64_t count, until;
@@ -415,7 +424,8 @@ int reader_accesses(struct reader *r, reader_access *fn, void *ctx, struct err *
 
 	if (reader_rewind(r, err) < 0)
 		return -1;
-	got = r->text ? reader_text_accesses(r, fn, ctx, err) : scan_accesses(&r->idx, fn, ctx, err);
+	got = r->text ? reader_text_accesses(r, fn, ctx, err)
+		      : scan_accesses(&r->idx, fn, ctx, err);
 	return reader_rewind(r, err) < 0 ? -1 : got;
 }
 

@@ -145,7 +145,8 @@ int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader
  * Returns their number; if it is not 0, *thread is the thread. It also stops where function entries
  * come first or records must be decoded; reader_some() then reads the access behind as an event.
  */
-uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most, uint32_t *thread);
+uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t most,
+		     uint32_t *thread);
 
 /*
  * Reads up to `room` events and skips unwanted plain accesses between them. skipped[i] is the
@@ -153,8 +154,9 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t mo
  * event, *trailing accesses of *trailing_thread were skipped. Returns the number of events, or -1;
  * if that number and *trailing are 0, the trace is at its end.
  */
-int reader_sift(struct reader *r, struct event *ev, uint64_t *skipped, unsigned room, struct reader_wanted *wanted,
-		uint64_t *trailing, uint32_t *trailing_thread, struct err *err);
+int reader_sift(struct reader *r, struct event *ev, uint64_t *skipped, unsigned room,
+		struct reader_wanted *wanted, uint64_t *trailing, uint32_t *trailing_thread,
+		struct err *err);
 
 /* The thread of the next event, or 0 if a chunk must be opened to know it. */
 uint32_t reader_whose(const struct reader *r);
@@ -167,8 +169,8 @@ void reader_leave_out_values(struct reader *r);
  * has the size that its site encodes, unless `size` is not 0: then it is one access of that size.
  * Returns false to stop.
  */
-typedef bool reader_access(void *ctx, uint32_t thread, const struct trace_record *list, size_t count,
-			   uint64_t size);
+typedef bool reader_access(void *ctx, uint32_t thread, const struct trace_record *list,
+			   size_t count, uint64_t size);
 
 /*
  * Calls fn for all accesses of the trace, each thread's in order but the threads not merged: less

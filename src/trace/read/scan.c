@@ -156,7 +156,9 @@ static int scan_chunk(struct access_scan *s, struct index *idx, const struct ind
 	got = scan_payload(s, &payload);
 	payload_free(&payload);
 	if (got < 0)
-		return err_set(err, "damaged at byte %" PRIu64 ": a chunk of thread %u holds no valid events",
+		return err_set(err,
+			       "damaged at byte %" PRIu64
+			       ": a chunk of thread %u holds no valid events",
 			       c->offset, c->thread);
 	return 0;
 }

@@ -29,12 +29,15 @@ static inline uint64_t stream_skippable(const struct stream *s, uint64_t most)
  * Skips `head` and the plain accesses behind it in the batch while they are unwanted and earlier
  * than `until`, at most `most`. Returns their number. `head` is then the first one not skipped.
  */
-static inline uint64_t stream_skip_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
+static inline uint64_t stream_skip_batch(struct stream *s, struct reader_wanted *wanted,
+					 uint64_t until, uint64_t most)
 {
-	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, most), *head = s->head;
+	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, most),
+				  *head = s->head;
 	uint64_t clock = s->clock, carry = s->carry, time = s->time, skipped;
 
-	while (next < end && time < until && stream_is_plain(next) && stream_is_unwanted(wanted, head)) {
+	while (next < end && time < until && stream_is_plain(next) &&
+	       stream_is_unwanted(wanted, head)) {
 		head = next++;
 		clock += s->step;
 		carry += s->rest;
@@ -66,11 +69,13 @@ struct stream_output {
  * Like stream_skip_batch() without a maximum, but takes wanted accesses as events. Returns whether
  * it took or skipped any.
  */
-static inline bool stream_filter_batch(struct stream *s, struct reader_wanted *wanted, uint64_t until,
-				       struct stream_output *to)
+static inline bool stream_filter_batch(struct stream *s, struct reader_wanted *wanted,
+				       uint64_t until, struct stream_output *to)
 {
-	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, UINT64_MAX), *head = s->head;
-	uint64_t clock = s->clock, carry = s->carry, time = s->time, advanced, skipping = to->skipping;
+	const struct trace_record *next = s->batch, *end = next + stream_skippable(s, UINT64_MAX),
+				  *head = s->head;
+	uint64_t clock = s->clock, carry = s->carry, time = s->time, advanced,
+		 skipping = to->skipping;
 	struct event *ev = to->ev + to->count, *full = to->ev + to->room;
 
 	while (next < end && time < until && stream_is_plain(next)) {
@@ -109,7 +114,8 @@ static inline bool stream_filter_batch(struct stream *s, struct reader_wanted *w
 }
 
 /* Whether all sites of the loop that is being expanded are unwanted. */
-static inline bool stream_loop_is_unwanted(const struct stream *s, const struct reader_wanted *wanted)
+static inline bool stream_loop_is_unwanted(const struct stream *s,
+					   const struct reader_wanted *wanted)
 {
 	if (!wanted->sites)
 		return false;
@@ -122,7 +128,8 @@ static inline bool stream_loop_is_unwanted(const struct stream *s, const struct 
 /* stream_tick() `count` times. Returns false and does nothing if the time would reach `until`. */
 static inline bool stream_tick_by(struct stream *s, uint64_t count, uint64_t until)
 {
-	uint64_t carry = s->carry + count * s->rest, clock = s->clock + count * s->step + carry / s->parts;
+	uint64_t carry = s->carry + count * s->rest,
+		 clock = s->clock + count * s->step + carry / s->parts;
 
 	if (clock >= until)
 		return false;
@@ -133,14 +140,16 @@ static inline bool stream_tick_by(struct stream *s, uint64_t count, uint64_t unt
 }
 
 /* stream_skip_batch() for the loop that is being expanded. */
-static inline uint64_t stream_skip_loop(struct stream *s, struct reader_wanted *wanted, uint64_t until, uint64_t most)
+static inline uint64_t stream_skip_loop(struct stream *s, struct reader_wanted *wanted,
+					uint64_t until, uint64_t most)
 {
 	uint64_t room = stream_skippable(s, most), left = trace_loop_left(&s->loop), n = 0;
 
 	if (!left)
 		return 0;
 	room = left < room ? left : room;
-	if (room > 1 && s->time < until && stream_loop_is_unwanted(s, wanted) && stream_tick_by(s, room, until)) {
+	if (room > 1 && s->time < until && stream_loop_is_unwanted(s, wanted) &&
+	    stream_tick_by(s, room, until)) {
 		trace_loop_skip(&s->loop, room - 1);
 		s->head = stream_next_loop_access(s);
 		n = room;

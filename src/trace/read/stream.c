@@ -76,7 +76,9 @@ void stream_drop_payload(struct stream *s)
 
 static int damaged(const struct stream *s, struct err *err)
 {
-	return err_set(err, "damaged at byte %" PRIu64 ": a chunk of thread %u holds no valid events from %zu on",
+	return err_set(err,
+		       "damaged at byte %" PRIu64
+		       ": a chunk of thread %u holds no valid events from %zu on",
 		       s->offset, s->thread, s->at);
 }
 
@@ -110,7 +112,8 @@ static void make_room(struct stream *s, size_t count)
  * Appends records to s->records, access groups as their accesses. A group that the trace does not
  * describe is appended as it is.
  */
-static void expand(struct stream *s, const struct access_groups *groups, const struct trace_record *r, size_t count)
+static void expand(struct stream *s, const struct access_groups *groups,
+		   const struct trace_record *r, size_t count)
 {
 	const struct trace_record *end = r + count;
 	struct trace_record *to;
@@ -150,7 +153,8 @@ static size_t room_of(struct stream *s, const struct index *idx)
 
 	if (s->decode_next < STREAM_DECODE)
 		s->decode_next *= 2;
-	whole = idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE : STREAM_DECODE_WHOLE;
+	whole = idx->coders_made < STREAM_MANY_CODERS || s->at ? STREAM_DECODE
+							       : STREAM_DECODE_WHOLE;
 	return all <= whole ? all : room;
 }
 
@@ -206,7 +210,8 @@ static int decode(struct stream *s, struct index *idx, struct err *err)
  * The number of records of the loop that begins with the n-th pending record; 0 if it is damaged.
  * Adds the number of its events to *events.
  */
-static size_t measure_loop(struct stream *s, struct index *idx, size_t n, uint64_t *events, struct err *err)
+static size_t measure_loop(struct stream *s, struct index *idx, size_t n, uint64_t *events,
+			   struct err *err)
 {
 	const struct trace_record *head;
 	uint64_t stands_for;
@@ -229,7 +234,9 @@ static size_t measure_loop(struct stream *s, struct index *idx, size_t n, uint64
 	stands_for = trace_loop_events(head);
 	s->loop_events += stands_for;
 	if (s->loop_events > TRACE_LOOP_EVENTS) {
-		err_set(err, "damaged at byte %" PRIu64 ": the loops of a chunk of thread %u have too many iterations",
+		err_set(err,
+			"damaged at byte %" PRIu64
+			": the loops of a chunk of thread %u have too many iterations",
 			s->offset, s->thread);
 		return 0;
 	}

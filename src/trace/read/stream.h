@@ -87,7 +87,8 @@ int stream_advance(struct stream *s, struct index *idx, struct err *err);
 void stream_drop_payload(struct stream *s);
 
 /* Fills *ev from an event's raw records; the caller sets time and depth. */
-static inline void stream_event(struct event *ev, uint32_t thread, const struct trace_record *r, unsigned records)
+static inline void stream_event(struct event *ev, uint32_t thread, const struct trace_record *r,
+				unsigned records)
 {
 	unsigned kind = trace_site_kind(r->site);
 
@@ -236,7 +237,8 @@ static inline void stream_next_batch(struct stream *s, const struct trace_record
 }
 
 /* stream_event() for a plain access. */
-static inline void stream_plain_event(struct event *ev, uint32_t thread, const struct trace_record *r)
+static inline void stream_plain_event(struct event *ev, uint32_t thread,
+				      const struct trace_record *r)
 {
 	ev->addr = r->addr & TRACE_ADDR_MASK;
 	ev->result = (uint16_t)(r->addr >> 48);

@@ -24,9 +24,11 @@ static bool read_cut(uint8_t *cut, const char *text)
 	if (strcmp(text, "none") == 0)
 		return true;
 	for (;; text = end + 1) {
-		uint64_t first = strtoull(text, &end, 16), last = *end == '-' ? strtoull(end + 1, &end, 16) : first;
+		uint64_t first = strtoull(text, &end, 16),
+			 last = *end == '-' ? strtoull(end + 1, &end, 16) : first;
 
-		if (end == text || first > last || last >= SHARED_CUT_LINES || last - first == SHARED_CUT_LINES - 1)
+		if (end == text || first > last || last >= SHARED_CUT_LINES ||
+		    last - first == SHARED_CUT_LINES - 1)
 			return false;
 		for (; first <= last; first++)
 			cut[first / 8] |= (uint8_t)(1u << first % 8);
@@ -39,8 +41,8 @@ bool shared_granules_usable(struct shared_granules *o, const struct reader *r)
 {
 	const char *lost = reader_meta(r, "lost_records", 0), *cut = reader_meta(r, "cut_lines", 0);
 
-	return cut && lost && strtoull(lost, NULL, 10) == 0 && !(reader_info(r)->header->flags & TRACE_UNFILTERED) &&
-	       read_cut(o->cut, cut);
+	return cut && lost && strtoull(lost, NULL, 10) == 0 &&
+	       !(reader_info(r)->header->flags & TRACE_UNFILTERED) && read_cut(o->cut, cut);
 }
 
 static bool is_cut(const struct shared_granules *o, uint64_t granule)

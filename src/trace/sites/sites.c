@@ -32,7 +32,8 @@ static void add_line(struct sites *s, const struct sitelist_line *line)
 	s->lines[s->count++] = *line;
 }
 
-static void add_module_line(struct sites *s, const struct reader_module *m, struct sitelist_line line)
+static void add_module_line(struct sites *s, const struct reader_module *m,
+			    struct sitelist_line line)
 {
 	line.id_size = (uint32_t)m->build_id_size;
 	memcpy(line.id, m->build_id, m->build_id_size);
@@ -140,7 +141,8 @@ static void add_foreign(struct stacks *k, const struct event *ev)
 
 static bool touches_foreign(const struct stacks *k, const struct event *ev)
 {
-	for (uint64_t g = ev->addr >> GRANULE_BITS; g <= (ev->addr + ev->size - 1) >> GRANULE_BITS; g++)
+	for (uint64_t g = ev->addr >> GRANULE_BITS; g <= (ev->addr + ev->size - 1) >> GRANULE_BITS;
+	     g++)
 		if (map_find(&k->foreign, g))
 			return true;
 	return false;
@@ -176,8 +178,8 @@ static bool may_be_shared(const struct stacks *k, const struct event *ev)
  * accesses to private memory; `shared_granules` leaves them out, because a listed site is on for
  * all of the next run.
  */
-static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs, struct rarely_touched *rare, bool second,
-		    struct err *err)
+static int find_pcs(struct reader *r, struct stacks *k, struct map *pcs,
+		    struct rarely_touched *rare, bool second, struct err *err)
 {
 	struct event ev;
 	int got;
@@ -225,7 +227,8 @@ static int add_events(struct sites *s, struct reader *r, struct err *err)
 	if (got == 0) {
 		for (size_t i = 0; i < c.info->module_count; i++)
 			if (has_id(&c.info->modules[i]))
-				add_module_line(s, &c.info->modules[i], (struct sitelist_line){ 0 });
+				add_module_line(s, &c.info->modules[i],
+						(struct sitelist_line){ 0 });
 		if (!(c.info->header->flags & TRACE_UNFILTERED))
 			rarely_touched_finish(&rare, count_of(r, "cut_records"));
 		map_each(&pcs, add_pc, &c);

@@ -74,7 +74,9 @@ static int begin_line(struct text *t, const char *at, const char *end)
 		else if (text_is_key(tok, "pid", &v) && text_number(v, &pid) && pid <= UINT32_MAX)
 			t->header->pid = (uint32_t)pid;
 		else
-			return text_bad(t, "'begin start=N unix=N pid=N [unfiltered]' does not accept", tok);
+			return text_bad(t,
+					"'begin start=N unix=N pid=N [unfiltered]' does not accept",
+					tok);
 	}
 	return 0;
 }
@@ -96,14 +98,16 @@ static int thread_line(struct text *t, const char *at, const char *end)
 			    strtoull(name.text + 1, NULL, 10) != id)
 				return text_bad(t, "the id must be the number of", name);
 			if (known ? *known != id : text_thread_add(t, name, id) < 0)
-				return known ? text_bad(t, "thread already has another id:", name) : -1;
+				return known ? text_bad(t, "thread already has another id:", name)
+					     : -1;
 			known = strmap_find(&t->threads, name.text, name.size);
 		} else if (known && text_is_key(tok, "stack", &v) && text_range(v, &low, &high)) {
 			thread = catalog_find(t->catalog, (uint32_t)*known);
 			thread->stack_low = low;
 			thread->stack_high = high;
 		} else {
-			return text_bad(t, "'thread NAME id=N [stack=LOW-HIGH]' does not accept", tok);
+			return text_bad(t, "'thread NAME id=N [stack=LOW-HIGH]' does not accept",
+					tok);
 		}
 	}
 	return known ? 0 : text_thread(t, name, &id);
@@ -119,7 +123,8 @@ static int module_line(struct text *t, const char *at, const char *end)
 	if (!text_token(&at, end, &base) || !text_number(base, &m.base) ||
 	    !text_token(&at, end, &span) || !text_range(span, &m.start, &m.end) ||
 	    !text_token(&at, end, &id))
-		return text_bad(t, "not 'module BASE START-END [t=N] BUILD-ID PATH':", rest_of(at, end));
+		return text_bad(
+			t, "not 'module BASE START-END [t=N] BUILD-ID PATH':", rest_of(at, end));
 	if (text_is_key(id, "t", &v) && (!text_number(v, &m.time) || !text_token(&at, end, &id)))
 		return text_bad(t, "not a time:", v);
 	bytes = xmalloc(id.size / 2);
@@ -172,6 +177,7 @@ int text_directive(struct text *t, struct token first, const char *at, const cha
 		return module_line(t, at, end);
 	if (text_is(first, "meta"))
 		return meta_line(t, at, end);
-	return text_bad(t, "a line begins with a thread (0, 0.1) or with meta, thread, module, begin, not",
-			first);
+	return text_bad(
+		t, "a line begins with a thread (0, 0.1) or with meta, thread, module, begin, not",
+		first);
 }

@@ -45,7 +45,9 @@ static int object(struct text *t, struct token tok, uint64_t *out)
 	uint64_t offset = 0;
 
 	if (!tok.size || !text_word_start(*tok.text))
-		return text_number(tok, out) ? 0 : text_bad(t, "not an object (0x7f00, name, name+8):", tok);
+		return text_number(tok, out)
+			       ? 0
+			       : text_bad(t, "not an object (0x7f00, name, name+8):", tok);
 	if (plus && (!text_number((struct token){ plus + 1, tok.size - name.size - 1 }, &offset) ||
 		     offset >= TEXT_OBJECT_STEP))
 		return text_bad(t, "an offset must be below 4096:", tok);
@@ -93,7 +95,8 @@ static int argument(struct text *t, struct line *l, struct token tok)
 	if (l->has_arg || !kind_extra(l->ev.kind))
 		return text_bad(t, "unexpected word:", tok);
 	l->has_arg = true;
-	if (text_arg_form(l->ev.kind) == TEXT_ARG_KIND && (kind = kind_find(tok.text, tok.size)) >= 0) {
+	if (text_arg_form(l->ev.kind) == TEXT_ARG_KIND &&
+	    (kind = kind_find(tok.text, tok.size)) >= 0) {
 		l->ev.arg = (uint64_t)kind;
 		return 0;
 	}
@@ -210,7 +213,8 @@ static int key_value(struct text *t, struct line *l, struct token tok)
 	}
 	if (text_is_key(tok, "stack", &v)) {
 		l->has_stack = true;
-		if (l->ev.kind != TRACE_THREAD_START || !text_range(v, &l->ev.extra[0], &l->ev.extra[1]))
+		if (l->ev.kind != TRACE_THREAD_START ||
+		    !text_range(v, &l->ev.extra[0], &l->ev.extra[1]))
 			return text_bad(t, "not the bounds of a stack:", v);
 		return 1;
 	}
@@ -329,8 +333,10 @@ static int check_first_line(struct text *t)
 		return err_set(t->err, "line 1: a text trace begins with '" TEXT_MAGIC " %u'",
 			       TEXT_VERSION);
 	if (v > TEXT_VERSION)
-		return err_set(t->err, "made by a newer snarl (text format %llu, this one reads %u): update snarl",
-			       (unsigned long long)v, TEXT_VERSION);
+		return err_set(
+			t->err,
+			"made by a newer snarl (text format %llu, this one reads %u): update snarl",
+			(unsigned long long)v, TEXT_VERSION);
 	return 0;
 }
 

@@ -89,7 +89,8 @@ int text_thread_add(struct text *t, struct token name, uint64_t id)
 
 	if (catalog_find(t->catalog, (uint32_t)id))
 		return err_set(t->err, "line %lu: thread id %llu is already '%s'", t->line,
-			       (unsigned long long)id, catalog_find(t->catalog, (uint32_t)id)->name);
+			       (unsigned long long)id,
+			       catalog_find(t->catalog, (uint32_t)id)->name);
 	thread = catalog_thread(t->catalog, (uint32_t)id);
 	thread->name = xstrndup(name.text, name.size);
 	*strmap_put(&t->threads, name.text, name.size, NULL) = id;

@@ -20,7 +20,8 @@ const void *compressor_chunk(struct compressor *s, struct trace_chunk *chunk, co
 	got = ZSTD_compressCCtx(s->context, s->out.data, bound, payload, *size, COMPRESS_LEVEL);
 	if (ZSTD_isError(got) || got * 100 > *size * COMPRESS_PERCENT) {
 		s->skip = s->skip_next;
-		s->skip_next = s->skip_next < COMPRESS_MAX_SKIP ? 2 * s->skip_next + 1 : COMPRESS_MAX_SKIP;
+		s->skip_next =
+			s->skip_next < COMPRESS_MAX_SKIP ? 2 * s->skip_next + 1 : COMPRESS_MAX_SKIP;
 		return payload;
 	}
 	s->skip_next = 0;

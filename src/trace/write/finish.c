@@ -234,8 +234,8 @@ static bool load_piece(struct finish *f, const struct piece *p, struct trace_chu
 		    chunk->stored > TRACE_MAX_CHUNK)
 			return false;
 		buf_clear(payload);
-		if (!live_read(&f->live, p->at + sizeof(*chunk), buf_reserve(payload, chunk->stored),
-			       chunk->stored))
+		if (!live_read(&f->live, p->at + sizeof(*chunk),
+			       buf_reserve(payload, chunk->stored), chunk->stored))
 			return false;
 		payload->size = chunk->stored;
 		return true;
@@ -436,7 +436,9 @@ static int open_both(struct finish *f, const char *path, const char *live_path, 
 	f->has_live = got > 0;
 	if (access(path, F_OK) < 0 && errno == ENOENT) {
 		if (!f->has_live)
-			return err_set(err, "nothing was recorded to '%s': was the program built with snarl-cc?",
+			return err_set(err,
+				       "nothing was recorded to '%s': was the program built with "
+				       "snarl-cc?",
 				       path);
 		return index_scan(&f->idx, NULL, 0, options, err);
 	}

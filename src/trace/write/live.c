@@ -51,8 +51,8 @@ int live_open(struct live *l, const char *path, struct err *err)
 		return 0;
 	}
 	if (l->header.version != LIVE_VERSION) {
-		err_set(err, "'%s' was left by another version of snarl (%u, this one reads %u)", path,
-			l->header.version, LIVE_VERSION);
+		err_set(err, "'%s' was left by another version of snarl (%u, this one reads %u)",
+			path, l->header.version, LIVE_VERSION);
 		goto fail;
 	}
 	count = l->header.slots < l->size ?
@@ -143,7 +143,8 @@ bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chu
 	return false;
 }
 
-bool live_outbox_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset)
+bool live_outbox_next(struct live *l, uint64_t *position, struct trace_chunk *chunk,
+		      uint64_t *offset)
 {
 	const struct live_header *h = &l->header;
 
@@ -177,9 +178,11 @@ size_t live_ring(struct live *l, size_t slot, struct trace_record *records, uint
 		return 0;
 	while (n < count && trace_site_kind(records[n].site)) {
 		unsigned kind = trace_site_kind(records[n].site), extra = trace_extra(kind);
-		size_t size = kind == TRACE_LOOP ? trace_loop_size(&records[n], count - n) : 1 + extra;
+		size_t size =
+			kind == TRACE_LOOP ? trace_loop_size(&records[n], count - n) : 1 + extra;
 
-		if (kind == TRACE_NONE || kind >= TRACE_KIND_COUNT || size == 0 || size > count - n) {
+		if (kind == TRACE_NONE || kind >= TRACE_KIND_COUNT || size == 0 ||
+		    size > count - n) {
 			l->damaged++;
 			break;
 		}

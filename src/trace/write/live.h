@@ -39,7 +39,8 @@ bool live_stash_next(struct live *l, uint64_t *position, struct trace_chunk *chu
 		     uint64_t *offset);
 
 /* Finds the next valid chunk of the outbox; *position is 0 at first. */
-bool live_outbox_next(struct live *l, uint64_t *position, struct trace_chunk *chunk, uint64_t *offset);
+bool live_outbox_next(struct live *l, uint64_t *position, struct trace_chunk *chunk,
+		      uint64_t *offset);
 
 /* Copies bytes of the live memory; false if some are not in the file. */
 bool live_read(const struct live *l, uint64_t offset, void *to, size_t size);

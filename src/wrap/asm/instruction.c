@@ -193,7 +193,8 @@ static bool take_number(struct asmtext_word *w, int64_t *value)
 		return false;
 	memcpy(text, w->at, size);
 	text[size] = '\0';
-	*value = (int64_t)(text[0] == '-' ? 0 - strtoull(text + 1, &end, 0) : strtoull(text, &end, 0));
+	*value = (int64_t)(text[0] == '-' ? 0 - strtoull(text + 1, &end, 0)
+					  : strtoull(text, &end, 0));
 	*w = behind(*w, size);
 	return *end == '\0' && end > text + (text[0] == '-');
 }

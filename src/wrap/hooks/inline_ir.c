@@ -108,8 +108,10 @@ static int format_alignment(char *text, size_t room, unsigned size, unsigned op)
 	if (size >= granule)
 		return snprintf(text, room, "testb $$%u,%%dil; movl $$%u,%%eax; jne " SPLIT "; ",
 				granule - 1, op | ACCESS_SPLIT);
-	return snprintf(text, room, "movl %%edi,%%eax; andl $$%u,%%eax; cmpl $$%u,%%eax; "
-			"movl $$%u,%%eax; ja " SPLIT "; ", granule - 1, granule - size, op | ACCESS_SPLIT);
+	return snprintf(text, room,
+			"movl %%edi,%%eax; andl $$%u,%%eax; cmpl $$%u,%%eax; "
+			"movl $$%u,%%eax; ja " SPLIT "; ",
+			granule - 1, granule - size, op | ACCESS_SPLIT);
 }
 
 /* Formats the call of inline assembly up to its arguments. */

@@ -115,7 +115,8 @@ static void part(int self)
 		transpose(other, data, self);
 		kernel_sync();
 		/* Scaled back, so that rounds do not overflow. */
-		for (long i = self * side / THREADS * side; i < (self + 1) * side / THREADS * side; i++) {
+		for (long i = self * side / THREADS * side; i < (self + 1) * side / THREADS * side;
+		     i++) {
 			data[i].re = other[i].re / (double)side;
 			data[i].im = other[i].im / (double)side;
 		}

@@ -86,7 +86,8 @@ int main(int argc, char **argv)
 	kernel_run(part);
 	for (long i = 0; i < cells; i++)
 		sum = kernel_mix(sum, (uint64_t)llround(grid[i] * 16));
-	printf("ocean %016llx\n", (unsigned long long)kernel_mix(sum, (uint64_t)(total_change / 1000)));
+	printf("ocean %016llx\n",
+	       (unsigned long long)kernel_mix(sum, (uint64_t)(total_change / 1000)));
 	free(grid);
 	return 0;
 }

@@ -24,7 +24,8 @@ static uint64_t sum;
 static size_t coded_bits;
 
 static const char *const words[] = {
-	"thread ", "lock ", "order ", "write ", "read ", "the ", "of ", "before ", "after ", "when ",
+	"thread ", "lock ", "order ", "write ", "read ", "the ", "of ", "before ", "after ",
+	"when ",
 	"holds ", "a ", "queue ", "waits ", "and ", "value ", "lost ", "signal ", "then ", "\n",
 };
 
@@ -43,7 +44,8 @@ static void generate(uint8_t *out, uint64_t *seed)
 
 static unsigned hash4(const uint8_t *p)
 {
-	uint32_t v = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	uint32_t v = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+		     (uint32_t)p[3] << 24;
 
 	return v * 2654435761u >> (32 - HASH_BITS);
 }

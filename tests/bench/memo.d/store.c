@@ -1,6 +1,6 @@
 /*
- * A small store: requests of a file (set, get, del) go to two servers over a list; what they keep is
- * in a table under a lock for readers and writers, with a cache of the last answer.
+ * A small store: requests of a file (set, get, del) go to two servers over a list; what they keep
+ * is in a table under a lock for readers and writers, with a cache of the last answer.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /*
- * Counts the words of a file: main reads lines into a short queue, two workers take and split them and
- * add what they find to one table. Numbers, long words and names are counted apart, so that not
+ * Counts the words of a file: main reads lines into a short queue, two workers take and split them
+ * and add what they find to one table. Numbers, long words and names are counted apart, so that not
  * every text needs all of it.
  */
 #include <ctype.h>
@@ -28,7 +28,8 @@ static struct {
 } queue = { .lock = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER,
 	    .emptied = PTHREAD_COND_INITIALIZER };
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER, special_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER,
+		       special_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct word *table[BUCKETS];
 static int different;
 static long numbers, number_sum;
@@ -100,7 +101,8 @@ static void *work(void *arg)
 	char line[80], *rest, *text;
 
 	while (take(line))
-		for (text = strtok_r(line, " ,.\n", &rest); text; text = strtok_r(NULL, " ,.\n", &rest)) {
+		for (text = strtok_r(line, " ,.\n", &rest); text;
+		     text = strtok_r(NULL, " ,.\n", &rest)) {
 			if (strlen(text) > 20)
 				text[20] = '\0';
 			if (isdigit((unsigned char)*text) || isupper((unsigned char)*text))
@@ -134,6 +136,7 @@ int main(int argc, char **argv)
 	pthread_mutex_unlock(&queue.lock);
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(worker[i], NULL);
-	printf("%d words, %ld numbers (%ld), %d names, longest %s\n", different, numbers, number_sum, names, longest);
+	printf("%d words, %ld numbers (%ld), %d names, longest %s\n", different, numbers,
+	       number_sum, names, longest);
 	return 0;
 }

@@ -188,7 +188,8 @@ static char *place(uint32_t *seed, char *other, unsigned align)
 {
 	char *from = roll(seed, 2) ? ours : other;
 
-	return from + 8 + roll(seed, SIZE / 16) * 8 + (roll(seed, 4) ? 0 : roll(seed, 8) / align * align);
+	return from + 8 + roll(seed, SIZE / 16) * 8 +
+	       (roll(seed, 4) ? 0 : roll(seed, 8) / align * align);
 }
 
 static unsigned one(uint32_t *seed, char *other)
@@ -197,7 +198,8 @@ static unsigned one(uint32_t *seed, char *other)
 	/* A hook checks only the granule in which its access begins: so no access crosses a
 	 * granule in `late`. */
 	unsigned align = other == late ? 8 : 4;
-	char *a = place(seed, other, align), *b = place(seed, other, align), *c = place(seed, other, 1);
+	char *a = place(seed, other, align), *b = place(seed, other, align),
+	     *c = place(seed, other, 1);
 	double sum;
 	long by;
 
@@ -228,10 +230,12 @@ static unsigned one(uint32_t *seed, char *other)
 		sum = back((struct record *)a, (const double *)b, n);
 		return sum == sum + 1;
 	case 8:
-		rows((double *)a, (const double *)b, (const double *)ours + roll(seed, 99), roll(seed, 30), n, 1 + roll(seed, 40));
+		rows((double *)a, (const double *)b, (const double *)ours + roll(seed, 99),
+		     roll(seed, 30), n, 1 + roll(seed, 40));
 		return 0;
 	case 9:
-		triangle((double *)a, (const double *)b, roll(seed, 30), n % 40 + 1, 1 + roll(seed, 40));
+		triangle((double *)a, (const double *)b, roll(seed, 30), n % 40 + 1,
+			 1 + roll(seed, 40));
 		return 0;
 	case 10:
 		butterflies((struct pair *)a, 1 + n % 30, 1 + roll(seed, 30));
@@ -297,7 +301,8 @@ static void *mixed(void *arg)
 	uint32_t seed = 5;
 
 	for (int i = 0; i < 6000; i++)
-		row((double *)(late + i % 16 * (SIZE / 16)), (double *)late, (double *)(late + i % 8 * (SIZE / 8)), SIZE / 64);
+		row((double *)(late + i % 16 * (SIZE / 16)), (double *)late,
+		    (double *)(late + i % 8 * (SIZE / 8)), SIZE / 64);
 	in_thread(touch_late, NULL);
 	for (int i = 0; i < 3000; i++)
 		*sum += one(&seed, late);

@@ -33,9 +33,12 @@ static int look(const char *first, const char *last)
 	uint32_t bits = 5, same = keep;
 	uint8_t equal;
 
-	__asm__ volatile("movups (%[v]), %%xmm0\n\tmovups 16(%[v]), %%xmm1\n\tmovups 32(%[v]), %%xmm2\n\t"
-			 "subq $256, %%rsp\n\tmovq %[keep], %%rcx\n\tcall __snarl_loop_look\n\tsete %[equal]\n\taddq $256, %%rsp\n\t"
-			 "movups %%xmm0, (%[w])\n\tmovups %%xmm1, 16(%[w])\n\tmovups %%xmm2, 32(%[w])"
+	__asm__ volatile("movups (%[v]), %%xmm0\n\tmovups 16(%[v]), %%xmm1\n"
+			 "\tmovups 32(%[v]), %%xmm2\n"
+			 "\tsubq $256, %%rsp\n\tmovq %[keep], %%rcx\n\tcall __snarl_loop_look\n"
+			 "\tsete %[equal]\n\taddq $256, %%rsp\n"
+			 "\tmovups %%xmm0, (%[w])\n\tmovups %%xmm1, 16(%[w])\n"
+			 "\tmovups %%xmm2, 32(%[w])"
 			 : "+a"(first), "+d"(last), "+S"(bits), [equal] "=&r"(equal), "=&c"(same)
 			 : [v] "r"(vector), [w] "r"(after), [keep] "r"(keep)
 			 : "rdi", "memory", "cc", "xmm0", "xmm1", "xmm2");
@@ -62,7 +65,8 @@ static void check(unsigned from, unsigned count, unsigned low, unsigned high, in
 
 	if (got == want)
 		return;
-	printf("%u granules from %u on, bytes %u to %u: %d, not %d\n", count, from, low, high, got, want);
+	printf("%u granules from %u on, bytes %u to %u: %d, not %d\n", count, from, low, high, got,
+	       want);
 	exit(1);
 }
 

@@ -133,6 +133,7 @@ int main(void)
 			found += one(values[i % 4], values[b]);
 	}
 	memset(shadow(memory), 0, SIZE / 4);
-	printf("own is %s, %s\n", __snarl_tls.own ? "known" : "none", found > 80000 ? "much is" : "little is");
+	printf("own is %s, %s\n", __snarl_tls.own ? "known" : "none",
+	       found > 80000 ? "much is" : "little is");
 	return 0;
 }

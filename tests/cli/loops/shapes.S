@@ -74,7 +74,8 @@
 	.quad \step
 .endm
 
-.macro access shape, number, op, log2, base, stride, place=0, factor=0, place2=0, factor2=0, by=0, times=0
+.macro access shape, number, op, log2, base, stride, place=0, factor=0, place2=0, factor2=0, by=0, \
+	times=0
 	.quad .L\shape\()_\number + (\op << 48) + (\log2 << 56)
 	.quad \base
 	.quad \stride

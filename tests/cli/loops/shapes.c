@@ -26,7 +26,8 @@ struct registers {
 
 void kept(struct registers *before, struct registers *after, long iterations, char *a);
 
-static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], late[1 << 20], comb[1 << 17], scalar[64];
+static _Alignas(4096) char ours[1 << 20], mine[1 << 20], some[1 << 20], late[1 << 20],
+	comb[1 << 17], scalar[64];
 static int cutting;
 static const long iterations[] = { 1, 2, 3, 7, 16, 100, 257, 1000 };
 

@@ -112,5 +112,6 @@ int main(void)
 	for (long i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	sum = check(&block[1]);
-	return sum == 5 + 1 + 1 + 1 + 7 + 8 && __atomic_load_n(&flag, __ATOMIC_ACQUIRE) == 2 ? 0 : 1;
+	return sum == 5 + 1 + 1 + 1 + 7 + 8 && __atomic_load_n(&flag, __ATOMIC_ACQUIRE) == 2 ? 0
+											     : 1;
 }

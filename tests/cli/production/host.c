@@ -1,4 +1,6 @@
-/* Opens and closes the library three times; prints what it computes and how many functions are on. */
+/*
+ * Opens and closes the library three times; prints what it computes and how many functions are on.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 

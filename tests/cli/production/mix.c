@@ -127,7 +127,8 @@ static void round_of(int r)
 		printf("%d ", table(i));
 	printf("\n%d %d %.3f %lu\n", walk("\1\2\1\0"), sum(4, r, 2, 3, 4), wave(r, 2, box),
 	       asm_add((unsigned long)r, 5));
-	printf("%d %d %d %d %d %d\n", fib(12), chosen(), original(r), other_name(r), weak_here(r), early);
+	printf("%d %d %d %d %d %d\n", fib(12), chosen(), original(r), other_name(r), weak_here(r),
+	       early);
 	printf("%s %s %ld %d\n", names[r % 3], __func__, ++mine, with_args(twin, r));
 	if (__snarl_dual_all)
 		__snarl_dual_all(r % 2);

@@ -28,20 +28,23 @@ def words(value):
 
 REQUIRED, OPTIONAL = True, False
 OBJECTS = {
-    'log': {'$schema': (str, OPTIONAL), 'version': ({'2.1.0'}, REQUIRED), 'runs': (['run'], REQUIRED)},
+    'log': {'$schema': (str, OPTIONAL), 'version': ({'2.1.0'}, REQUIRED),
+            'runs': (['run'], REQUIRED)},
     'run': {'tool': ('tool', REQUIRED), 'originalUriBaseIds': (words('folder'), OPTIONAL),
             'results': (['result'], REQUIRED)},
     'folder': {'uri': (is_folder, REQUIRED)},
     'tool': {'driver': ('driver', REQUIRED)},
     'driver': {'name': (str, REQUIRED), 'version': (str, OPTIONAL), 'rules': (['rule'], OPTIONAL),
                'semanticVersion': (lambda v: re.fullmatch(r'\d+\.\d+\.\d+', v), OPTIONAL)},
-    'rule': {'id': (str, REQUIRED), 'shortDescription': ('message', OPTIONAL), 'help': ('message', OPTIONAL),
+    'rule': {'id': (str, REQUIRED), 'shortDescription': ('message', OPTIONAL),
+             'help': ('message', OPTIONAL),
              'defaultConfiguration': ('configuration', OPTIONAL), 'properties': ('tags', OPTIONAL)},
     'configuration': {'level': ({'none', 'note', 'warning', 'error'}, OPTIONAL)},
     'tags': {'tags': ([str], OPTIONAL)},
     'message': {'text': (str, REQUIRED)},
     'result': {'ruleId': (str, OPTIONAL), 'ruleIndex': (at_least(-1), OPTIONAL),
-               'kind': ({'notApplicable', 'pass', 'fail', 'review', 'open', 'informational'}, OPTIONAL),
+               'kind': ({'notApplicable', 'pass', 'fail', 'review', 'open', 'informational'},
+                        OPTIONAL),
                'level': ({'none', 'note', 'warning', 'error'}, OPTIONAL),
                'baselineState': ({'new', 'unchanged', 'updated', 'absent'}, OPTIONAL),
                'message': ('message', REQUIRED), 'locations': (['location'], OPTIONAL),
@@ -54,8 +57,10 @@ OBJECTS = {
     'region': {'startLine': (at_least(1), REQUIRED), 'snippet': ('message', OPTIONAL)},
     'logical': {'fullyQualifiedName': (str, OPTIONAL), 'kind': (str, OPTIONAL)},
     'codeFlow': {'threadFlows': (['threadFlow'], REQUIRED)},
-    'threadFlow': {'id': (str, OPTIONAL), 'message': ('message', OPTIONAL), 'locations': (['step'], REQUIRED)},
-    'step': {'location': ('location', OPTIONAL), 'stack': ('stack', OPTIONAL), 'kinds': ([str], OPTIONAL),
+    'threadFlow': {'id': (str, OPTIONAL), 'message': ('message', OPTIONAL),
+                   'locations': (['step'], REQUIRED)},
+    'step': {'location': ('location', OPTIONAL), 'stack': ('stack', OPTIONAL),
+             'kinds': ([str], OPTIONAL),
              'state': (words('message'), OPTIONAL), 'executionOrder': (at_least(-1), OPTIONAL),
              'importance': ({'important', 'essential', 'unimportant'}, OPTIONAL)},
     'stack': {'frames': (['frame'], REQUIRED)},
@@ -97,7 +102,8 @@ def validate(log):
         rules = [rule['id'] for rule in run['tool']['driver']['rules']]
         assert len(set(rules)) == len(rules), 'a rule twice'
         for result in run['results']:
-            assert rules[result['ruleIndex']] == result['ruleId'], 'another rule than the index says'
+            assert rules[result['ruleIndex']] == result['ruleId'], \
+                'another rule than the index says'
             ids = [place['id'] for place in result['relatedLocations']]
             assert len(set(ids)) == len(ids), 'an id twice'
             steps = [step['executionOrder'] for flow in result.get('codeFlows', [])

@@ -53,7 +53,8 @@ int main(void)
 	pthread_attr_init(&odd);
 	pthread_attr_setstacksize(&odd, large);
 	for (int i = 0; i < 4; i++)
-		assert(pthread_create(&threads[i], i % 2 ? &odd : NULL, born, i % 2 ? &large : NULL) == 0);
+		assert(pthread_create(&threads[i], i % 2 ? &odd : NULL, born,
+				      i % 2 ? &large : NULL) == 0);
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	assert(shared == 4);

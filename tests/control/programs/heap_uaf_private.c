@@ -43,7 +43,8 @@ int main(void)
 	item = calloc(1, sizeof(*item));
 	if (!item)
 		return 2;
-	if (pthread_create(&a, NULL, reader, NULL) != 0 || pthread_create(&b, NULL, owner, NULL) != 0)
+	if (pthread_create(&a, NULL, reader, NULL) != 0 ||
+	    pthread_create(&b, NULL, owner, NULL) != 0)
 		return 2;
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);

@@ -46,7 +46,8 @@ static void *serves(void *arg)
 				open--;
 			}
 		if (p[0].revents) {
-			p[++known] = (struct pollfd){ .fd = accept(listener, NULL, NULL), .events = POLLIN };
+			p[++known] = (struct pollfd){ .fd = accept(listener, NULL, NULL),
+						      .events = POLLIN };
 			want(p[known].fd >= 0, 1);
 			p[known].revents = 0;
 			if (known == CLIENTS)

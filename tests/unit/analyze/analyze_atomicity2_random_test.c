@@ -19,8 +19,10 @@ static void random_trace(uint64_t seed, struct buf *b)
 	buf_clear(b);
 	buf_add_text(b, "0 create 0.1\n0 create 0.2\n");
 	for (unsigned n = 0; n < events; n++) {
-		unsigned t = 1 + (unsigned)(test_random(&rng) % 2), lock = (unsigned)(test_random(&rng) % 2);
-		unsigned what = (unsigned)(test_random(&rng) % 10), site = (unsigned)(test_random(&rng) % 6);
+		unsigned t = 1 + (unsigned)(test_random(&rng) % 2),
+			 lock = (unsigned)(test_random(&rng) % 2);
+		unsigned what = (unsigned)(test_random(&rng) % 10),
+			 site = (unsigned)(test_random(&rng) % 6);
 
 		if (what < 4 && !((held[1] | held[2]) & 1u << lock)) {
 			buf_addf(b, "0.%u lock m%u @l%u\n", t, lock, site);
@@ -33,7 +35,8 @@ static void random_trace(uint64_t seed, struct buf *b)
 				 busy ? "s" : "o", site % 2);
 		} else {
 			site -= read_only && site == 5;
-			buf_addf(b, "0.%u %s x%u:8 @s%u\n", t, site % 2 ? "write" : "read", site / 2, site);
+			buf_addf(b, "0.%u %s x%u:8 @s%u\n", t, site % 2 ? "write" : "read",
+				 site / 2, site);
 		}
 		if (n == events / 2 && test_random(&rng) % 2)
 			buf_add_text(b, "0.1 sem-post s\n0.2 sem-wait s\n");
@@ -57,13 +60,15 @@ static void test_random_traces(void **state)
 		for (size_t n = 0; n < findings_count(x.out); n++) {
 			const struct candidate_event *e = findings_at(x.out, n)->event;
 
-			if (!is_location_pair(find(&e[0]), find(&e[3])) || !is_location_pair(find(&e[1]), find(&e[2])) ||
+			if (!is_location_pair(find(&e[0]), find(&e[3])) ||
+			    !is_location_pair(find(&e[1]), find(&e[2])) ||
 			    !breaks(find(&e[0]), find(&e[3]), find(&e[1]), find(&e[2])))
-				fail_msg("seed %llu: candidate %zu is none:\n%s", (unsigned long long)seed, n,
-					 buf_string(&b));
+				fail_msg("seed %llu: candidate %zu is none:\n%s",
+					 (unsigned long long)seed, n, buf_string(&b));
 		}
 		if (any_breaks() != (findings_count(x.out) > 0))
-			fail_msg("seed %llu: missed all of\n%s", (unsigned long long)seed, buf_string(&b));
+			fail_msg("seed %llu: missed all of\n%s", (unsigned long long)seed,
+				 buf_string(&b));
 		found += findings_count(x.out) > 0;
 		none += findings_count(x.out) == 0;
 		analyzed_free(&x);

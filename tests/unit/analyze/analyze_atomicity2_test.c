@@ -58,17 +58,21 @@ static void test_sections(void **state)
 	pruned(TWO "0.1 lock m\n0.1 write x @a\n0.1 write y @b\n0.1 unlock m\n"
 	       "0.2 lock m\n0.2 read y @c\n0.2 read x @d\n0.2 unlock m\n", PRUNE_LOCK, 1);
 	/* A lock around two sections. */
-	pruned(TWO "0.1 lock g\n" LOCKED("0.1", "m", "k", "write x @a") LOCKED("0.1", "n", "l", "write y @b")
-	       "0.1 unlock g\n0.2 lock g\n" LOCKED("0.2", "n", "o", "read y @c")
-	       LOCKED("0.2", "m", "q", "read x @d") "0.2 unlock g\n", PRUNE_LOCK, 1);
+	pruned(TWO "0.1 lock g\n" LOCKED("0.1", "m", "k", "write x @a")
+		       LOCKED("0.1", "n", "l", "write y @b") "0.1 unlock g\n0.2 lock g\n" LOCKED(
+			       "0.2", "n", "o", "read y @c")
+			       LOCKED("0.2", "m", "q", "read x @d") "0.2 unlock g\n",
+	       PRUNE_LOCK, 1);
 }
 
 static void test_order(void **state)
 {
 	(void)state;
-	pruned("0 write x @a\n0 write y @b\n0 create 0.1\n0.1 read x @c\n0.1 read y @d\n", PRUNE_HB, 2);
+	pruned("0 write x @a\n0 write y @b\n0 create 0.1\n0.1 read x @c\n0.1 read y @d\n", PRUNE_HB,
+	       2);
 	/* Before the creation and after the join: the order of every run. */
-	pruned("0 write x @a\n0 create 0.1\n0.1 read x @c\n0.1 write y @d\n0.1 end\n0 join 0.1\n0 read y @b\n",
+	pruned("0 write x @a\n0 create 0.1\n0.1 read x @c\n0.1 write y @d\n0.1 end\n0 join 0.1\n"
+	       "0 read y @b\n",
 	       PRUNE_HB, 2);
 	/* A semaphore orders the second thread's block after the first one's. */
 	pruned(TWO "0.1 write x @a\n0.1 write y @b\n0.1 sem-post s\n0.2 sem-wait s\n0.2 read y @c\n"
@@ -79,8 +83,9 @@ static void test_same_schedule(void **state)
 {
 	(void)state;
 	/* Three locations in the same sections: one schedule. */
-	check(TWO "0.1 lock m @k\n0.1 read x @a\n0.1 read z @e\n0.1 unlock m\n" LOCKED("0.1", "m", "l", "read y @b")
-	      "0.2 lock m @o\n0.2 write x @c\n0.2 write z @f\n0.2 write y @d\n0.2 unlock m\n",
+	check(TWO "0.1 lock m @k\n0.1 read x @a\n0.1 read z @e\n0.1 unlock m\n" LOCKED(
+		      "0.1", "m", "l", "read y @b") "0.2 lock m @o\n0.2 write x @c\n0.2 write z "
+						    "@f\n0.2 write y @d\n0.2 unlock m\n",
 	      "RxWxWyRy 0.1@a#1 0.2@c#1 0.2@d#1 0.1@b#1 hold 1@o#1 3@l#1\n");
 }
 
@@ -93,10 +98,13 @@ static void test_memory(void **state)
 	/* Another object at the same address. */
 	check(TWO "0.1 malloc x 64\n0.1 write x @a\n0.1 write y @b\n0.1 free x\n0.2 malloc x 64\n"
 	      "0.2 read x @c\n0.2 read y @d\n", "");
-	check("0 benign x 4\n" TWO "0.1 write x @a\n0.1 write y @b\n0.2 read x @c\n0.2 read y @d\n", "");
+	check("0 benign x 4\n" TWO "0.1 write x @a\n0.1 write y @b\n0.2 read x @c\n0.2 read y @d\n",
+	      "");
 	/* Accesses of different user blocks make no pair. */
-	check(TWO "0.1 block-begin\n0.1 write x @a\n0.1 block-end\n0.1 block-begin\n0.1 write y @b\n0.1 block-end\n"
-	      "0.2 read y @c\n0.2 read x @d\n", "");
+	check(TWO "0.1 block-begin\n0.1 write x @a\n0.1 block-end\n0.1 block-begin\n"
+		  "0.1 write y @b\n0.1 block-end\n"
+		  "0.2 read y @c\n0.2 read x @d\n",
+	      "");
 }
 
 /*
@@ -111,8 +119,8 @@ static void test_walk(void **state)
 	buf_add_text(&b, TWO);
 	for (int t = 1; t <= 2; t++)
 		for (int i = 0; i < 4000; i++)
-			buf_addf(&b, "0.%d write 0x%x:8 @a\n0.%d write 0x%x:8 @b\n", t, 0x100000 + 16 * i, t,
-				 0x100008 + 16 * i);
+			buf_addf(&b, "0.%d write 0x%x:8 @a\n0.%d write 0x%x:8 @b\n", t,
+				 0x100000 + 16 * i, t, 0x100008 + 16 * i);
 	analyze(&x, buf_string(&b), &analysis_atomicity2);
 	/* Pairs are two neighbouring accesses: (a, b), and (b, a) with the next element. */
 	assert_true(findings_count(x.out) >= 2);

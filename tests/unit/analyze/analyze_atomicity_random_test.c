@@ -5,7 +5,8 @@
 /* Locks nest or overlap. A site has one kind of access, but any location. */
 static void random_trace(uint64_t seed, struct buf *b)
 {
-	static const char *const kinds[] = { "read", "write", "read", "write", "atomic-add", "atomic-load" };
+	static const char *const kinds[] = { "read",  "write",	    "read",
+					     "write", "atomic-add", "atomic-load" };
 	static const char *const places[] = { "x:8", "x:4", "x+4:4", "y:2", "x+6:4" };
 	uint64_t rng = seed * 2654435761u + 88172645463325252ull;
 	unsigned threads = 2 + test_random(&rng) % 2, events = 8 + test_random(&rng) % 24;
@@ -16,7 +17,8 @@ static void random_trace(uint64_t seed, struct buf *b)
 		buf_addf(b, "0 create 0.%u\n", t);
 	for (unsigned n = 0; n < events; n++) {
 		unsigned t = 1 + (unsigned)(test_random(&rng) % threads);
-		unsigned what = (unsigned)(test_random(&rng) % 10), lock = (unsigned)(test_random(&rng) % 2);
+		unsigned what = (unsigned)(test_random(&rng) % 10),
+			 lock = (unsigned)(test_random(&rng) % 2);
 
 		if (what < 4 && !(held[t] & 1u << lock) && !(held[1] & 1u << lock) &&
 		    !(held[2] & 1u << lock) && !(held[3] & 1u << lock)) {
@@ -70,15 +72,16 @@ static void compare(struct analyzed *x, const char *text, uint64_t seed)
 		for (size_t k = 0; k < slow.triples && !found; k++) {
 			struct triple *t = &slow.triple[k];
 
-			if (t->thread == e[0].thread && t->other == e[1].thread && t->p == e[0].index &&
-			    t->r == e[1].index && t->i == e[2].index)
+			if (t->thread == e[0].thread && t->other == e[1].thread &&
+			    t->p == e[0].index && t->r == e[1].index && t->i == e[2].index)
 				found = t;
 		}
 		if (!found)
 			fail_msg("seed %llu: candidate %u:%llu %u:%llu %llu is none:\n%s",
-				 (unsigned long long)seed, e[0].thread, (unsigned long long)e[0].index,
-				 e[1].thread, (unsigned long long)e[1].index,
-				 (unsigned long long)e[2].index, text);
+				 (unsigned long long)seed, e[0].thread,
+				 (unsigned long long)e[0].index, e[1].thread,
+				 (unsigned long long)e[1].index, (unsigned long long)e[2].index,
+				 text);
 		found->reported = true;
 	}
 	mark_equal();

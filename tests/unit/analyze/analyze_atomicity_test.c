@@ -18,13 +18,19 @@ static void test_patterns(void **state)
 {
 	(void)state;
 	/* The trace has the other thread's access before the pair. */
-	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 read x @i\n", "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 read x @i\n", "WWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	check(TWO "0.2 read x @r\n0.1 write x @p\n0.1 write x @i\n", "WRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 write x @i\n", "WWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 read x @i\n",
+	      "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 read x @i\n",
+	      "WWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 read x @r\n0.1 write x @p\n0.1 write x @i\n",
+	      "WRW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.2 write x @r\n0.1 write x @p\n0.1 write x @i\n",
+	      "WWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	/* The trace has it behind the pair. */
-	check(TWO "0.1 read x @p\n0.1 write x @i\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.1 read x @p\n0.1 write x @i\n0.2 write x @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	/* The trace has it inside the pair: the violation happened ("seen"). */
 	check(TWO "0.1 read x @p\n0.2 write x @r\n0.1 write x @i\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 seen\n");
@@ -71,8 +77,9 @@ static void test_sections(void **state)
 	      "0.1 write x @i\n0.1 unlock m\n" LOCKED("0.2", "l3", "write x @r"),
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l3#1 2@w#1\n");
 	/* A recursive lock is released by its last unlock. */
-	pruned(TWO "0.1 lock m\n0.1 lock m\n0.1 read x @p\n0.1 unlock m\n0.1 write x @i\n0.1 unlock m\n"
-	       LOCKED("0.2", "l3", "write x @r"), PRUNE_LOCK, 1);
+	pruned(TWO "0.1 lock m\n0.1 lock m\n0.1 read x @p\n0.1 unlock m\n0.1 write x @i\n"
+		   "0.1 unlock m\n" LOCKED("0.2", "l3", "write x @r"),
+	       PRUNE_LOCK, 1);
 }
 
 static void test_acquisition_history(void **state)
@@ -83,10 +90,13 @@ static void test_acquisition_history(void **state)
 	 * has acquired and released m since. Each of them would have to be first: the acquisition
 	 * histories conflict.
 	 */
-	pruned(TWO "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
-	       "0.2 lock n\n0.2 lock m\n0.2 unlock m\n0.2 write x @r\n0.2 unlock n\n", PRUNE_HISTORY, 1);
+	pruned(TWO
+	       "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
+	       "0.2 lock n\n0.2 lock m\n0.2 unlock m\n0.2 write x @r\n0.2 unlock n\n",
+	       PRUNE_HISTORY, 1);
 	/* If 0.2 does not acquire m, 0.1 can use n first. r is held back before n is acquired. */
-	check(TWO "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
+	check(TWO
+	      "0.1 lock m\n0.1 lock n\n0.1 unlock n\n0.1 read x @p\n0.1 write x @i\n0.1 unlock m\n"
 	      "0.2 lock n @l\n0.2 write x @r\n0.2 unlock n\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1 hold 1@l#1\n");
 }
@@ -108,7 +118,8 @@ static void test_strong_order(void **state)
 	check("0 write x @p\n0 create 0.1\n0.1 write x @r\n0.1 end\n0 read x @i\n0 join 0.1\n",
 	      "WWR 0@p#1 0.1@r#1 0@i#1 seen\n");
 	/* A semaphore orders i before r; in the second trace it only orders p before r. */
-	pruned(TWO "0.1 read x @p\n0.1 write x @i\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write x @r\n",
+	pruned(TWO
+	       "0.1 read x @p\n0.1 write x @i\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write x @r\n",
 	       PRUNE_HB, 0);
 	check(TWO "0.1 read x @p\n0.1 sem-post s\n0.2 sem-wait s\n0.1 write x @i\n0.2 write x @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
@@ -168,7 +179,8 @@ static void test_bytes(void **state)
 	/* Accesses that span granules, and ranges. */
 	check(TWO "0.1 read x+6:4 @p\n0.1 write x+8:2 @i\n0.2 write-range x:100 @r\n",
 	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	check(TWO "0.1 read-range x:100 @p\n0.1 read-range x:100 @i\n0.2 write x+96:4 @r\n0.2 write x+100:4 @s\n",
+	check(TWO "0.1 read-range x:100 @p\n0.1 read-range x:100 @i\n0.2 write x+96:4 @r\n"
+		  "0.2 write x+100:4 @s\n",
 	      "RWR 0.1@p#1 0.2@r#1 0.1@i#1\n");
 }
 
@@ -185,8 +197,10 @@ static void test_blocks(void **state)
 	/* Nested user blocks: the outer one contains both accesses. */
 	check(TWO "0.1 block-begin\n0.1 read x @p\n0.1 block-begin\n0.1 write x @i\n0.1 block-end\n"
 	      "0.1 block-end\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
-	check(TWO "0.1 block-begin\n0.1 block-begin\n0.1 read x @p\n0.1 block-end\n0.1 block-begin\n0.1 write x @i\n"
-	      "0.1 block-end\n0.1 block-end\n0.2 write x @r\n", "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
+	check(TWO "0.1 block-begin\n0.1 block-begin\n0.1 read x @p\n0.1 block-end\n"
+		  "0.1 block-begin\n0.1 write x @i\n"
+		  "0.1 block-end\n0.1 block-end\n0.2 write x @r\n",
+	      "RWW 0.1@p#1 0.2@r#1 0.1@i#1\n");
 	/* Far apart, in two function activations and in one. */
 	for (int one = 0; one < 2; one++) {
 		buf_clear(&b);
@@ -205,15 +219,20 @@ static void test_memory(void **state)
 {
 	(void)state;
 	/* Freed in between: another object at the same address. */
-	check(TWO "0.2 malloc x 16\n0.2 write x @r\n0.2 free x\n0.1 malloc x 16\n0.1 read x @p\n0.1 write x @i\n",
+	check(TWO "0.2 malloc x 16\n0.2 write x @r\n0.2 free x\n0.1 malloc x 16\n"
+		  "0.1 read x @p\n0.1 write x @i\n",
 	      "");
-	check(TWO "0.1 malloc x 16\n0.1 write x @p\n0.1 free x\n0.1 malloc x 16\n0.1 write x @i\n0.2 read x @r\n",
+	check(TWO "0.1 malloc x 16\n0.1 write x @p\n0.1 free x\n0.1 malloc x 16\n"
+		  "0.1 write x @i\n0.2 read x @r\n",
 	      "");
-	check(TWO "0.2 mmap x 4096\n0.2 write x+8 @r\n0.2 munmap x 4096\n0.1 read x+8 @p\n0.1 write x+8 @i\n",
+	check(TWO "0.2 mmap x 4096\n0.2 write x+8 @r\n0.2 munmap x 4096\n0.1 read x+8 @p\n"
+		  "0.1 write x+8 @i\n",
 	      "");
 	/* Accesses that an annotation excludes. */
-	check(TWO "0.2 ignore-begin detail=2\n0.2 write x @r\n0.2 ignore-end detail=2\n0.1 read x @p\n"
-	      "0.1 write x @i\n", "");
+	check(TWO
+	      "0.2 ignore-begin detail=2\n0.2 write x @r\n0.2 ignore-end detail=2\n0.1 read x @p\n"
+	      "0.1 write x @i\n",
+	      "");
 	check("0 benign x 4\n" TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", "");
 }
 
@@ -223,8 +242,10 @@ static void test_instances(void **state)
 
 	(void)state;
 	/* Many instances: one candidate, which names the nearest events. */
-	analyze(&x, TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n0.1 read x @p\n0.1 write x @i\n"
-		"0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n", &analysis_atomicity);
+	analyze(&x,
+		TWO "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n0.1 read x @p\n0.1 write x @i\n"
+		    "0.2 write x @r\n0.1 read x @p\n0.1 write x @i\n",
+		&analysis_atomicity);
 	for (size_t k = 0; k < findings_count(x.out); k++)
 		assert_true(findings_at(x.out, k)->count >= 1);
 	assert_int_equal(findings_at(x.out, 0)->addr, findings_at(x.out, 0)->event[1].addr);
@@ -251,8 +272,10 @@ static void test_instances(void **state)
 static void add_sections(struct buf *b, const char *thread, unsigned first)
 {
 	for (unsigned n = first; n < first + SECTIONS; n++)
-		buf_addf(b, "%s lock o%u @o\n%s lock m @m\n%s write x @w\n%s unlock m\n%s unlock o%u\n", thread,
-			 n, thread, thread, thread, thread, n);
+		buf_addf(
+			b,
+			"%s lock o%u @o\n%s lock m @m\n%s write x @w\n%s unlock m\n%s unlock o%u\n",
+			thread, n, thread, thread, thread, thread, n);
 }
 
 /*
@@ -316,7 +339,9 @@ static void test_full(void **state)
 	buf_add_text(&b, TWO);
 	buf_add_text(&b, "0.2 write x @other\n");
 	for (unsigned n = 0; n < ROUNDS * KINDS; n++)
-		buf_addf(&b, "0.1 lock o%u @o\n0.1 lock m%u @m\n0.1 write x @w\n0.1 unlock m%u\n0.1 unlock o%u\n",
+		buf_addf(&b,
+			 "0.1 lock o%u @o\n0.1 lock m%u @m\n0.1 write x @w\n0.1 unlock m%u\n"
+			 "0.1 unlock o%u\n",
 			 n % KINDS, n % KINDS, n % KINDS, n % KINDS);
 	analyze(&x, buf_string(&b), &analysis_atomicity);
 	assert_int_equal(findings_dropped_count(x.out), ROUNDS * (KINDS - ROOM));

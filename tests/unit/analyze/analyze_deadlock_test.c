@@ -49,16 +49,20 @@ static void test_same_order(void **state)
 static void test_gate(void **state)
 {
 	(void)state;
-	deadlock(TWO "0.1 lock g\n0.1 lock a @p\n0.1 lock b @q\n0.1 unlock b\n0.1 unlock a\n0.1 unlock g\n"
-		     "0.2 lock g\n0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n0.2 unlock g\n",
+	deadlock(TWO "0.1 lock g\n0.1 lock a @p\n0.1 lock b @q\n0.1 unlock b\n0.1 unlock a\n"
+		     "0.1 unlock g\n"
+		     "0.2 lock g\n0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n"
+		     "0.2 unlock g\n",
 		 "");
 	/* Both threads only read-lock the gate lock: it excludes neither. */
 	deadlock(TWO "0.1 rdlock g\n0.1 lock a @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n"
 		     "0.1 rwunlock g\n0.2 rdlock g\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n"
 		     "0.2 unlock b\n0.2 rwunlock g\n", CYCLE);
 	/* One thread releases the gate lock before it takes its second lock. */
-	deadlock(TWO "0.1 lock g\n0.1 lock a @x1\n0.1 unlock g\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n"
-		     "0.2 lock g\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n0.2 unlock g\n",
+	deadlock(TWO "0.1 lock g\n0.1 lock a @x1\n0.1 unlock g\n0.1 lock b @y1\n0.1 unlock b\n"
+		     "0.1 unlock a\n"
+		     "0.2 lock g\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n"
+		     "0.2 unlock g\n",
 		 CYCLE);
 }
 
@@ -71,8 +75,10 @@ static void test_one_thread(void **state)
 	deadlock(TWO "0.1 lock a @p\n0.1 lock a @q\n0.1 unlock a\n0.1 unlock a\n"
 		     "0.2 lock a @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock a\n", "");
 	/* Released once, a recursive lock is still held. */
-	deadlock(TWO "0.1 lock a @x1\n0.1 lock a\n0.1 unlock a\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n"
-		     "0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n", CYCLE);
+	deadlock(TWO "0.1 lock a @x1\n0.1 lock a\n0.1 unlock a\n0.1 lock b @y1\n0.1 unlock b\n"
+		     "0.1 unlock a\n"
+		     "0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n",
+		 CYCLE);
 }
 
 static void test_ordered(void **state)
@@ -84,10 +90,13 @@ static void test_ordered(void **state)
 	deadlock("0 create 0.1\n0.1 lock a @p\n0.1 lock b @q\n0.1 unlock b\n0.1 unlock a\n0.1 end\n"
 		 "0 join 0.1\n0 lock b @r\n0 lock a @s\n0 unlock a\n0 unlock b\n", "");
 	deadlock(TWO "0.1 lock a @p\n0.1 lock b @q\n0.1 unlock b\n0.1 unlock a\n0.1 sem-post s\n"
-		     "0.2 sem-wait s\n0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n", "");
+		     "0.2 sem-wait s\n0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n",
+		 "");
 	/* Order by another lock is chance. */
-	deadlock(TWO "0.1 lock a @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n0.1 lock m\n0.1 unlock m\n"
-		     "0.2 lock m\n0.2 unlock m\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 unlock b\n",
+	deadlock(TWO "0.1 lock a @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n0.1 lock m\n"
+		     "0.1 unlock m\n"
+		     "0.2 lock m\n0.2 unlock m\n0.2 lock b @y2\n0.2 lock a @x2\n0.2 unlock a\n"
+		     "0.2 unlock b\n",
 		 CYCLE);
 	/* The first instance is ordered, the second is not. */
 	deadlock("0 lock a @x1\n0 lock b @y1\n0 unlock b\n0 unlock a\n0 create 0.1\n0 create 0.2\n"
@@ -104,7 +113,8 @@ static void test_kinds_of_locks(void **state)
 		     "0.2 rdlock b @r\n0.2 rdlock a @s\n0.2 rwunlock a\n0.2 rwunlock b\n", "");
 	deadlock(TWO "0.1 rdlock a @x1\n0.1 wrlock b @y1\n0.1 rwunlock b\n0.1 rwunlock a\n"
 		     "0.2 rdlock b @y2\n0.2 wrlock a @x2\n0.2 rwunlock a\n0.2 rwunlock b\n",
-		 "lock-cycle 0.1 rdlock @x1#1, 0.1 wrlock @y1#1, 0.2 rdlock @y2#1, 0.2 wrlock @x2#1\n");
+		 "lock-cycle 0.1 rdlock @x1#1, 0.1 wrlock @y1#1, 0.2 rdlock @y2#1, 0.2 wrlock "
+		 "@x2#1\n");
 	deadlock(TWO "0.1 rdlock a @p\n0.1 rdlock b @q\n0.1 rwunlock b\n0.1 rwunlock a\n"
 		     "0.2 wrlock b @r\n0.2 rdlock a @s\n0.2 rwunlock a\n0.2 rwunlock b\n", "");
 	/* Trying does not wait, but holds. */
@@ -112,7 +122,8 @@ static void test_kinds_of_locks(void **state)
 		     "0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n", "");
 	deadlock(TWO "0.1 trylock a @x1\n0.1 lock b @y1\n0.1 unlock b\n0.1 unlock a\n"
 		     "0.2 spinlock b @y2\n0.2 lock a @x2\n0.2 unlock a\n0.2 spin-unlock b\n",
-		 "lock-cycle 0.1 trylock @x1#1, 0.1 lock @y1#1, 0.2 spinlock @y2#1, 0.2 lock @x2#1\n");
+		 "lock-cycle 0.1 trylock @x1#1, 0.1 lock @y1#1, 0.2 spinlock @y2#1, 0.2 lock "
+		 "@x2#1\n");
 	deadlock(TWO "0.1 lock a @p\n0.1 timedlock b @q\n0.1 unlock b\n0.1 unlock a\n"
 		     "0.2 lock b @r\n0.2 lock a @s\n0.2 unlock a\n0.2 unlock b\n", "");
 	deadlock(TWO "0.1 trylock a @p =EBUSY\n0.1 lock b @q\n0.1 unlock b\n"
@@ -140,7 +151,9 @@ static void test_longer(void **state)
 	for (int i = 0; i < 10; i++)
 		buf_addf(&b, "0 create 0.%d\n", i + 1);
 	for (int i = 0; i < 10; i++)
-		buf_addf(&b, "0.%d lock f%d @take%d\n0.%d lock f%d @both%d\n0.%d unlock f%d\n0.%d unlock f%d\n",
+		buf_addf(&b,
+			 "0.%d lock f%d @take%d\n0.%d lock f%d @both%d\n0.%d unlock f%d\n"
+			 "0.%d unlock f%d\n",
 			 i + 1, i, i, i + 1, (i + 1) % 10, i, i + 1, i, i + 1, (i + 1) % 10);
 	buf_string(&b);
 	analyze(&x, (char *)b.data, &analysis_deadlock);
@@ -161,8 +174,11 @@ static void test_blocked(void **state)
 	struct analyzed x;
 
 	(void)state;
-	analyze(&x, TWO "0.1 lock a @x1\n0.2 lock b @y2\n0.1 blocked b lock @y1\n0.2 blocked a lock @x2\n"
-			"0 blocked 0 join\n", &analysis_deadlock);
+	analyze(&x,
+		TWO
+		"0.1 lock a @x1\n0.2 lock b @y2\n0.1 blocked b lock @y1\n0.2 blocked a lock @x2\n"
+		"0 blocked 0 join\n",
+		&analysis_deadlock);
 	assert_int_equal(findings_count(x.out), 4);	/* the cycle, and each of the three */
 	assert_int_equal(findings_at(x.out, 0)->pattern, PATTERN_LOCK_CYCLE);
 	for (size_t i = 0; i < 4; i++)
@@ -231,11 +247,13 @@ static char *run_text(const struct run *r)
 		const struct step *s = &r->step[i];
 
 		if (s->what == POST || s->what == WAIT)
-			buf_addf(&b, "0.%u %s s%u\n", s->thread, s->what == POST ? "sem-post" : "sem-wait",
-				 s->lock);
+			buf_addf(&b, "0.%u %s s%u\n", s->thread,
+				 s->what == POST ? "sem-post" : "sem-wait", s->lock);
 		else
 			buf_addf(&b, "0.%u %s l%u @e%zu\n", s->thread,
-				 s->what == UNLOCK ? "rwunlock" : s->what == LOCK ? "wrlock" : "rdlock",
+				 s->what == UNLOCK ? "rwunlock"
+				 : s->what == LOCK ? "wrlock"
+						   : "rdlock",
 				 s->lock, i);
 	}
 	buf_string(&b);
@@ -260,7 +278,8 @@ static void test_random_runs(void **state)
 		for (size_t k = 0; k < findings_count(x.out); k++)
 			cycles += findings_at(x.out, k)->pattern == PATTERN_LOCK_CYCLE;
 		if (cycles != slow_cycles(r))
-			fail_msg("round %d: %zu cycles, not %zu, in\n%s", i, cycles, slow_cycles(r), text);
+			fail_msg("round %d: %zu cycles, not %zu, in\n%s", i, cycles, slow_cycles(r),
+				 text);
 		with += cycles > 0;
 		analyzed_free(&x);
 		free(text);

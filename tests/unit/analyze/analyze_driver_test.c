@@ -67,13 +67,16 @@ static void test_locksets(void **state)
 	views("0 lock m @a\n0 lock n @b\n0 unlock m @c\n0 read x @d\n0 unlock n @e\n0 read x @f\n",
 	      "a: m@0\nb: m@0 n@1\nc: m@0 n@1\nd: n@1\ne: n@1\nf:\n");
 	/* Acquisitions that failed, and releases that failed. */
-	views("0 trylock m =EBUSY @a\n0 lock n =EOWNERDEAD @b\n0 unlock n @c\n0 unlock n =EPERM @d\n"
+	views("0 trylock m =EBUSY @a\n0 lock n =EOWNERDEAD @b\n0 unlock n @c\n"
+	      "0 unlock n =EPERM @d\n"
 	      "0 read x @e\n",
 	      "a:\nb: n@1\nc: n@1\nd: n@1\ne: n@1\n");
 	views("0 unlock n @c\n0 unlock n =EPERM @d\n0 read x @e\n", "c:\nd:\ne:\n");
 	/* A recursive lock is held until it was released as often as acquired. */
-	views("0 lock m\n0 lock m\n0 unlock m\n0 read x @a\n0 unlock m\n0 read x @b\n", "a: m@0\nb:\n");
-	views("0 rdlock m\n0 read x @a\n0 rwunlock m\n0 wrlock m\n0 read x @b\n", "a: m(r)@0\nb: m@3\n");
+	views("0 lock m\n0 lock m\n0 unlock m\n0 read x @a\n0 unlock m\n0 read x @b\n",
+	      "a: m@0\nb:\n");
+	views("0 rdlock m\n0 read x @a\n0 rwunlock m\n0 wrlock m\n0 read x @b\n",
+	      "a: m(r)@0\nb: m@3\n");
 	/* A wait releases the mutex; waking, also by timeout, reacquires it. */
 	views("0 lock m\n0 cond-wait c m @a\n0 cond-wake c m =ETIMEDOUT @b\n0 read x @c\n",
 	      "a: m@0\nb: m@2\nc: m@2\n");
@@ -84,17 +87,22 @@ static void test_locksets(void **state)
 static void test_blocks(void **state)
 {
 	(void)state;
-	views("0 read x @a\n0 enter @f\n0 read x @b\n0 enter @g\n0 read x @c\n0 exit @h\n0 read x @d\n"
+	views("0 read x @a\n0 enter @f\n0 read x @b\n0 enter @g\n0 read x @c\n0 exit @h\n"
+	      "0 read x @d\n"
 	      "0 exit @i\n0 read x @e\n",
-	      "a:\nf: in 1 of 1\nb: in 1 of 1\ng: in 2 of 2\nc: in 2 of 2\nh: in 2 of 2\nd: in 1 of 1\n"
+	      "a:\nf: in 1 of 1\nb: in 1 of 1\ng: in 2 of 2\nc: in 2 of 2\nh: in 2 of 2\n"
+	      "d: in 1 of 1\n"
 	      "i: in 1 of 1\ne:\n");
 	/* A user block spans the calls within it. */
-	views("0 enter @f\n0 block-begin\n0 read x @a\n0 enter @g\n0 read x @b\n0 exit @h\n0 block-end\n"
+	views("0 enter @f\n0 block-begin\n0 read x @a\n0 enter @g\n0 read x @b\n0 exit @h\n"
+	      "0 block-end\n"
 	      "0 read x @c\n",
-	      "f: in 1 of 1\na: in 2 of 1\ng: in 2 of 2\nb: in 2 of 2\nh: in 2 of 2\nc: in 1 of 1\n");
+	      "f: in 1 of 1\na: in 2 of 1\ng: in 2 of 2\nb: in 2 of 2\nh: in 2 of 2\n"
+	      "c: in 1 of 1\n");
 	/* A longjmp ends the activations that it leaves. */
 	views("0 enter @f\n0 read x @a\n0 enter @g\n0 read x @b\n0 longjmp arg=1 @j\n0 read x @c\n",
-	      "f: in 1 of 1\na: in 1 of 1\ng: in 2 of 2\nb: in 2 of 2\nj: in 2 of 2\nc: in 1 of 1\n");
+	      "f: in 1 of 1\na: in 1 of 1\ng: in 2 of 2\nb: in 2 of 2\nj: in 2 of 2\n"
+	      "c: in 1 of 1\n");
 }
 
 static void test_memory(void **state)
@@ -103,7 +111,8 @@ static void test_memory(void **state)
 	views("0 malloc p 100 @a\n0 free p @b\n0 free p @c\n0 mmap q 4096 @d\n0 munmap q 4096 @e\n"
 	      "0 read x @f\n",
 	      "a: gone 100\nb: gone 100\nc:\nd: gone 4096\ne: gone 4096\nf:\n");
-	views("0 create 0.1\n0.1 start stack=0x1000-0x3000 @a\n0.1 end @b\n", "a: gone 8192\nb: gone 8192\n");
+	views("0 create 0.1\n0.1 start stack=0x1000-0x3000 @a\n0.1 end @b\n",
+	      "a: gone 8192\nb: gone 8192\n");
 }
 
 static void test_annotations(void **state)
@@ -116,7 +125,8 @@ static void test_annotations(void **state)
 	      "0 read x @f\n",
 	      "a:\nb: ignore 3\nc:\nd: ignore 3\ne: gone 64\nf:\n");
 	/* Without a size: an access that begins there, unless it is larger than a scalar. */
-	views("0 benign x 1 @a\n0 read x:4 @b\n0 read x:16 @c\n0 read-range x:17 @d\n0 read x+1:1 @e\n",
+	views("0 benign x 1 @a\n0 read x:4 @b\n0 read x:16 @c\n0 read-range x:17 @d\n"
+	      "0 read x+1:1 @e\n",
 	      "a:\nb: ignore 3\nc: ignore 3\nd:\ne:\n");
 }
 
@@ -169,14 +179,17 @@ static void test_levels(void **state)
 	level(7, "0 end\n0.1 join 0 @z\n");
 	level(0, "0 end\n0.1 join 0 =EINVAL @z\n");
 	/* A thread that leaves the first round late does not see the second round. */
-	level(0, "0.1 barrier-init b 2\n0.1 barrier-enter b\n0.2 barrier-enter b\n0.2 barrier-leave b\n"
+	level(0, "0.1 barrier-init b 2\n0.1 barrier-enter b\n0.2 barrier-enter b\n"
+		 "0.2 barrier-leave b\n"
 		 "0 barrier-enter b\n0.1 barrier-leave b @z\n");
 	/* Objects that are initialised again or lie in freed memory forget their clocks. */
 	level(0, "0 lock m\n0 unlock m\n0.1 mutex-init m\n0.1 lock m @z\n");
 	level(0, "0.1 malloc m 64\n0 lock m\n0 unlock m\n0.1 free m\n0.1 lock m @z\n");
 }
 
-/* Events as the spy sees them: label, index, time, and whether memory is unshared or else ordered. */
+/*
+ * Events as the spy sees them: label, index, time, and whether memory is unshared or else ordered.
+ */
 static struct buf seen;
 
 static void relevance_event(void *state, const struct event *ev, const struct view *view,
@@ -208,19 +221,26 @@ static const struct analysis other_spy = {
 static void test_relevance(void **state)
 {
 	static const char text[] =
-		"snarl-text 1\n0 write h:8 @A\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n0 write z:8 @d\n"
-		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n0.1 read z:8 @i\n"
+		"snarl-text 1\n0 write h:8 @A\n0 create 0.1 @a\n0 write x:8 @b\n0.1 read y:8 @c\n"
+		"0 write z:8 @d\n"
+		"0.1 write y:8 @e\n0.1 read-range y:8 @f\n0 write x:8 @g\n0.1 read z:8 @h\n"
+		"0.1 read z:8 @i\n"
 		"0.1 atomic-add n 1 @j\n0.1 write h:8 @k\n0.1 write-range h:8 @l\n";
-	const struct analysis *one[] = { &relevance_spy, NULL }, *two[] = { &relevance_spy, &other_spy, NULL };
+	const struct analysis *one[] = { &relevance_spy, NULL },
+			      *two[] = { &relevance_spy, &other_spy, NULL };
 	const struct analysis *three[] = { &relevance_spy, &skip_spy, NULL };
 	const struct analysis *const *which[] = { one, two, three };
 	static const char *const expected[] = {
-		"a 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nl 7 t13 ordered\n",
-		"A 0 t1 ordered\na 1 t2\nb 2 t3 unshared\nc 0 t4 unshared\nd 3 t5\ne 1 t6 unshared\n"
-		"f 2 t7 unshared\ng 4 t8 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nk 6 t12 ordered\n"
+		"a 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\n"
+		"l 7 t13 ordered\n",
+		"A 0 t1 ordered\na 1 t2\nb 2 t3 unshared\nc 0 t4 unshared\nd 3 t5\n"
+		"e 1 t6 unshared\n"
+		"f 2 t7 unshared\ng 4 t8 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\n"
+		"k 6 t12 ordered\n"
 		"l 7 t13 ordered\n",
 		/* The second analysis needs accesses to memory that is ordered but not unshared. */
-		("A 0 t1 ordered\na 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\nj 5 t11 unshared\nk 6 t12 ordered\n"
+		("A 0 t1 ordered\na 1 t2\nd 3 t5\nf 2 t7 unshared\nh 3 t9\ni 4 t10\n"
+		 "j 5 t11 unshared\nk 6 t12 ordered\n"
 		 "l 7 t13 ordered\n"),
 	};
 
@@ -233,7 +253,8 @@ static void test_relevance(void **state)
 		struct analysis_stats stats;
 
 		analysis_context_init(&ctx);
-		assert_int_equal(analysis_run(r, which[i], &ctx, out, &stats, &(struct err){ "" }), 0);
+		assert_int_equal(analysis_run(r, which[i], &ctx, out, &stats, &(struct err){ "" }),
+				 0);
 		assert_int_equal(stats.events, 13);
 		assert_int_equal(stats.accesses, 12);
 		buf_string(&seen);
@@ -309,8 +330,9 @@ static void test_too_many(void **state)
 /* The clocks of joined threads are freed; other threads still know of them. */
 static void test_gone_threads(void **state)
 {
-	struct reader *trace = open_text("0 create 0.1\n0 create 0.2\n0.1 write x\n0.2 write y\n0.1 end\n0.2 end\n"
-					 "0 join 0.1\n0 write x\n");
+	struct reader *trace =
+		open_text("0 create 0.1\n0 create 0.2\n0.1 write x\n0.2 write y\n0.1 end\n0.2 end\n"
+			  "0 join 0.1\n0 write x\n");
 	struct analysis_context ctx;
 	struct track track;
 	struct event ev;

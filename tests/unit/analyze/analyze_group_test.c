@@ -7,8 +7,13 @@
 
 static struct candidate_event event(uint32_t thread, uint16_t kind, uint64_t time, uint64_t pc)
 {
-	return (struct candidate_event){ .thread = thread, .kind = kind, .index = time, .time = time,
-					 .size = 4, .pc = pc, .nth = 1 };
+	return (struct candidate_event){ .thread = thread,
+					 .kind = kind,
+					 .index = time,
+					 .time = time,
+					 .size = 4,
+					 .pc = pc,
+					 .nth = 1 };
 }
 
 /* A candidate that wants thread 2's event at time `second` after thread 1's at time `first`. */
@@ -34,7 +39,8 @@ static void test_prune(void **state)
 	(void)state;
 	c = pair(CANDIDATE_RACE, "RW", 10, 20);
 	findings_add(f, &c);
-	c = pair(CANDIDATE_ORDER, "before-init", 10, 20);	/* the same orders, a class that says more */
+	/* the same orders, a class that says more */
+	c = pair(CANDIDATE_ORDER, "before-init", 10, 20);
 	findings_add(f, &c);
 	c = pair(CANDIDATE_RACE, "RW", 10, 30);
 	findings_add(f, &c);
@@ -192,7 +198,10 @@ static void test_group(void **state)
 	c[4] = pair(CANDIDATE_RACE, "RW", 20, 22);	/* equal times overlap */
 	group(&g, &l, at, c, 5, 8);
 	assert_int_equal(g.count, 2);
-	/* 2 goes to the first of two groups of one, 3 to the smaller group, 4 to the group without 2. */
+	/*
+	 * 2 goes to the first of two groups of one, 3 to the smaller group, 4 to the group without
+	 * 2.
+	 */
 	assert_int_equal(g.at[0].count, 2);
 	assert_int_equal(g.at[0].member[0], 2);
 	assert_int_equal(g.at[0].member[1], 0);

@@ -46,7 +46,9 @@ static void test_sets(void **state)
 	assert_int_equal(held.history_count, 1);
 	assert_int_equal(locks_release(l, locks_release(l, ab, B), A), LOCKS_NONE);
 
-	/* Another site or mode makes another set. Releasing a lock that is not held does nothing. */
+	/*
+	 * Another site or mode makes another set. Releasing a lock that is not held does nothing.
+	 */
 	assert_int_not_equal(locks_acquire(l, LOCKS_NONE, A, false, 5), a);
 	assert_int_not_equal(locks_acquire(l, LOCKS_NONE, A, true, A + 1), a);
 	assert_int_equal(locks_release(l, a, C), a);
@@ -254,7 +256,8 @@ static void test_example(void **state)
 {
 	enum { M = 100, N = 200 };
 	struct locks *l = locks_new();
-	uint32_t s1 = locks_acquire(l, LOCKS_NONE, M, false, 1), s2 = locks_acquire(l, s1, N, false, 2);
+	uint32_t s1 = locks_acquire(l, LOCKS_NONE, M, false, 1),
+		 s2 = locks_acquire(l, s1, N, false, 2);
 	uint32_t s3 = locks_release(l, s2, N), s4, s5, s6;
 
 	(void)state;

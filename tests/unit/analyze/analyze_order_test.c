@@ -19,7 +19,8 @@ static void test_before_init(void **state)
 	struct analyzed x;
 
 	(void)state;
-	order(ONE "0 write x @init\n0.1 read x @use\n", "before-init 0.1 read @use#1, 0 write @init#1\n");
+	order(ONE "0 write x @init\n0.1 read x @use\n",
+	      "before-init 0.1 read @use#1, 0 write @init#1\n");
 	/* Ordered: the first write comes before the creation. */
 	order("0 write x @init\n" ONE "0.1 read x @use\n", "");
 	order(ONE "0 write x @init\n0 sem-post s\n0.1 sem-wait s\n0.1 read x @use\n", "");
@@ -30,13 +31,16 @@ static void test_before_init(void **state)
 	order(ONE "0 write x @init\n0.1 write x @answer\n",
 	      "before-init 0.1 write @answer#1, 0 write @init#1\n");
 	/* Cleared early, initialised late: the later write counts. */
-	order("0 write-range x:64 @clear\n" ONE "0 write x+8:8 @init\n0.1 read x+8:8 @use\n0.1 read x @zero\n",
+	order("0 write-range x:64 @clear\n" ONE
+	      "0 write x+8:8 @init\n0.1 read x+8:8 @use\n0.1 read x @zero\n",
 	      "before-init 0.1 read @use#1, 0 write @init#1\n");
 	/* Cleared by the creator, initialised by one child, used by another. */
 	order("0 write-range x:64 @clear\n" TWO "0.1 write x @init\n0.2 read x @use\n",
 	      "before-init 0.2 read @use#1, 0.1 write @init#1\n");
 	/* Locks enforce no order. */
-	analyze(&x, ONE "0 lock m @enter\n0 write x @init\n0 unlock m\n0.1 lock m\n0.1 read x @use\n0.1 unlock m\n",
+	analyze(&x,
+		ONE "0 lock m @enter\n0 write x @init\n0 unlock m\n0.1 lock m\n"
+		    "0.1 read x @use\n0.1 unlock m\n",
 		&analysis_order);
 	assert_int_equal(findings_count(x.out), 1);
 	c = findings_at(x.out, 0);
@@ -71,7 +75,8 @@ static void test_published(void **state)
 	      "before-init 0.1 read @see#1, 0 write @set#1\n");
 	/* The flag is set before the data: the bug. */
 	order(ONE "0 write flag @set\n0 write x @init\n0.1 read flag @see\n0.1 read x @use\n",
-	      "before-init 0.1 read @see#1, 0 write @set#1\nbefore-init 0.1 read @use#1, 0 write @init#1\n");
+	      "before-init 0.1 read @see#1, 0 write @set#1\n"
+	      "before-init 0.1 read @use#1, 0 write @init#1\n");
 	/* The data is written after the flag, but in one section with it: ordered. */
 	order(ONE "0 lock m @in\n0 write flag @set\n0 write x @init\n0 unlock m\n"
 		  "0.1 lock m\n0.1 read flag @see\n0.1 unlock m\n0.1 read x @use\n",
@@ -81,11 +86,14 @@ static void test_published(void **state)
 		  "0.1 lock m\n0.1 read n\n0.1 write n\n0.1 unlock m\n0.1 read x @use\n",
 	      "before-init 0.1 read @use#1, 0 write @init#1\n");
 	/* Release and acquire. */
-	order(ONE "0 write x @init\n0 atomic-store flag 1 release @set\n0.1 atomic-load flag 1 acquire @see\n"
+	order(ONE "0 write x @init\n0 atomic-store flag 1 release @set\n"
+		  "0.1 atomic-load flag 1 acquire @see\n"
 		  "0.1 read x @use\n",
 	      "");
 	/* The lock was taken before the other thread was created: ordered. */
-	order("0 lock m\n" ONE "0 write x @init\n0 unlock m\n0.1 lock m\n0.1 read x @use\n0.1 unlock m\n", "");
+	order("0 lock m\n" ONE
+	      "0 write x @init\n0 unlock m\n0.1 lock m\n0.1 read x @use\n0.1 unlock m\n",
+	      "");
 }
 
 static void test_objects(void **state)
@@ -93,17 +101,22 @@ static void test_objects(void **state)
 	(void)state;
 	order(ONE "0 mutex-init m @init\n0.1 lock m @use\n0.1 unlock m\n",
 	      "before-init 0.1 lock @use#1, 0 mutex-init @init#1\n");
-	order("0 sem-init s 0 @init\n" ONE "0.1 sem-post s @use\n0 sem-wait s @wait\n0 sem-destroy s @end\n", "");
+	order("0 sem-init s 0 @init\n" ONE
+	      "0.1 sem-post s @use\n0 sem-wait s @wait\n0 sem-destroy s @end\n",
+	      "");
 	order(ONE "0.1 lock m @in\n0.1 unlock m @out\n0 mutex-destroy m @end\n",
 	      "use-destroy 0 mutex-destroy @end#1, 0.1 unlock @out#1\n"
 	      "use-destroy 0 mutex-destroy @end#1, 0.1 lock @in#1\n");
-	order(ONE "0.1 lock m @in\n0.1 unlock m @out\n0.1 end\n0 join 0.1\n0 mutex-destroy m @end\n", "");
+	order(ONE
+	      "0.1 lock m @in\n0.1 unlock m @out\n0.1 end\n0 join 0.1\n0 mutex-destroy m @end\n",
+	      "");
 	/* The freeing thread has read, under the mutex, that the other one is done. */
 	order(ONE "0.1 lock m @in\n0.1 write done @set\n0.1 unlock m @out\n"
 		  "0 lock m\n0 read done @see\n0 unlock m\n0 mutex-destroy m @end\n",
 	      "before-init 0 read @see#1, 0.1 write @set#1, 0.1 lock @in#1\n");
 	order("0 malloc h 64\n" ONE "0.1 lock h+8 @in\n0.1 unlock h+8 @out\n0 free h @free\n",
-	      "use-free 0 free @free#1, 0.1 unlock @out#1\nuse-free 0 free @free#1, 0.1 lock @in#1\n");
+	      "use-free 0 free @free#1, 0.1 unlock @out#1\n"
+	      "use-free 0 free @free#1, 0.1 lock @in#1\n");
 }
 
 #define HEAP "0 malloc h 64\n"
@@ -118,13 +131,17 @@ static void test_use_free(void **state)
 	order(HEAP "0 read h @use\n0 free h @free\n", "");
 	/* The last use counts; the one before the post is ordered. */
 	order(HEAP TWO "0.1 read h @use\n0.1 sem-post s\n0.2 sem-wait s\n0.2 free h @free\n", "");
-	order(HEAP TWO "0.1 read h @use\n0.1 sem-post s\n0.1 read h @late\n0.2 sem-wait s\n0.2 free h @free\n",
+	order(HEAP TWO "0.1 read h @use\n0.1 sem-post s\n0.1 read h @late\n0.2 sem-wait s\n"
+		       "0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 read @late#1\n");
 	/* A thread's end frees its stack; events it waited for come before. */
-	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n0.1.1 read 0x7100:8 @use\n0.1 end @end\n",
+	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n"
+	      "0.1.1 read 0x7100:8 @use\n0.1 end @end\n",
 	      "use-free 0.1 end @end#1, 0.1.1 read @use#1\n");
-	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n0.1.1 read 0x7100:8 @use\n"
-	      "0.1.1 sem-post s\n0.1 sem-wait s\n0.1 end @end\n", "");
+	order("0 create 0.1\n0.1 start stack=0x7000-0x8000\n0.1 create 0.1.1\n"
+	      "0.1.1 read 0x7100:8 @use\n"
+	      "0.1.1 sem-post s\n0.1 sem-wait s\n0.1 end @end\n",
+	      "");
 	/* Newly allocated memory has no history. */
 	order(HEAP ONE "0 write h @init\n0 free h\n0 malloc h 64\n0.1 read h @use\n", "");
 }
@@ -134,7 +151,8 @@ static void test_count(void **state)
 	(void)state;
 	/* A count in the block, lowered under a lock, orders the free after that section. */
 	order(HEAP "0 write h @two\n" TWO
-	      "0.1 read h+8 @before\n0.1 lock m\n0.1 read h\n0.1 write h\n0.1 read h+8 @in\n0.1 unlock m\n"
+	      "0.1 read h+8 @before\n0.1 lock m\n0.1 read h\n0.1 write h\n0.1 read h+8 @in\n"
+	      "0.1 unlock m\n"
 	      "0.2 lock m\n0.2 read h\n0.2 write h\n0.2 unlock m\n0.2 free h @free\n",
 	      "");
 	/* The block is used again outside the section. */
@@ -144,11 +162,15 @@ static void test_count(void **state)
 	      "use-free 0.2 free @free#1, 0.1 read @again#1\n");
 	/* A count lowered atomically, even with relaxed order. */
 	order(HEAP "0 write h @two\n" TWO
-	      "0.1 write h+8 @before\n0.1 atomic-sub h 2 relaxed\n0.2 atomic-sub h 1 relaxed\n0.2 free h @free\n",
+	      "0.1 write h+8 @before\n0.1 atomic-sub h 2 relaxed\n0.2 atomic-sub h 1 relaxed\n"
+	      "0.2 free h @free\n",
 	      "");
 	/* A last reference that is counted elsewhere; a counter that enforces nothing. */
-	order(HEAP TWO "0.1 write h @use\n0.1 atomic-sub n 2\n0.2 atomic-sub n 1\n0.2 free h @free\n", "");
-	order(HEAP TWO "0.1 write h @use\n0.1 atomic-add n 2\n0.2 atomic-add n 3\n0.2 free h @free\n",
+	order(HEAP TWO
+	      "0.1 write h @use\n0.1 atomic-sub n 2\n0.2 atomic-sub n 1\n0.2 free h @free\n",
+	      "");
+	order(HEAP TWO
+	      "0.1 write h @use\n0.1 atomic-add n 2\n0.2 atomic-add n 3\n0.2 free h @free\n",
 	      "use-free 0.2 free @free#1, 0.1 write @use#1\n");
 	/* A counter outside the block enforces no order. */
 	order(HEAP TWO "0.1 write h+8 @use\n0.1 lock m\n0.1 read n\n0.1 write n\n0.1 unlock m\n"
@@ -179,7 +201,9 @@ static void test_ignored(void **state)
 {
 	(void)state;
 	order(ONE "0 benign x 8\n0 write x @init\n0.1 read x @use\n", "");
-	order(ONE "0 write x @init\n0.1 ignore-begin detail=1\n0.1 read x @use\n0.1 ignore-end detail=1\n", "");
+	order(ONE "0 write x @init\n0.1 ignore-begin detail=1\n0.1 read x @use\n"
+		  "0.1 ignore-end detail=1\n",
+	      "");
 }
 
 /* ---- against the definitions ---- */
@@ -213,8 +237,9 @@ static void random_run(struct run *r, uint64_t *seed)
 	r->count++;
 	for (size_t j = 0; j < r->count; j++)
 		for (size_t i = j; i-- > 0; ) {
-			r->before[i][j] = r->step[i].thread == r->step[j].thread ||
-					  (r->step[i].what == POST && r->step[j].what == WAIT && i + 1 == j);
+			r->before[i][j] =
+				r->step[i].thread == r->step[j].thread ||
+				(r->step[i].what == POST && r->step[j].what == WAIT && i + 1 == j);
 			for (size_t k = i + 1; k < j; k++)
 				r->before[i][j] |= r->before[i][k] && r->before[k][j];
 		}
@@ -237,7 +262,8 @@ static char *run_text(const struct run *r)
 			buf_addf(&b, "0.%u free h @e%zu\n", s->thread, i);
 		else
 			buf_addf(&b, "0.%u %s s%zu\n", s->thread,
-				 s->what == POST ? "sem-post" : "sem-wait", s->what == POST ? i : i - 1);
+				 s->what == POST ? "sem-post" : "sem-wait",
+				 s->what == POST ? i : i - 1);
 	}
 	buf_string(&b);
 	return (char *)b.data;
@@ -271,10 +297,12 @@ static void test_random_runs(void **state)
 
 			if (!r->wanted[step_of(&x, &c->event[0])][step_of(&x, &c->event[1])])
 				fail_msg("round %d: e%zu before e%zu is wrong in\n%s", i,
-					 step_of(&x, &c->event[0]), step_of(&x, &c->event[1]), text);
+					 step_of(&x, &c->event[0]), step_of(&x, &c->event[1]),
+					 text);
 		}
 		if (findings_count(x.out) != r->pairs)
-			fail_msg("round %d: %zu of %u in\n%s", i, findings_count(x.out), r->pairs, text);
+			fail_msg("round %d: %zu of %u in\n%s", i, findings_count(x.out), r->pairs,
+				 text);
 		pairs += r->pairs;
 		with += r->pairs > 0;
 		analyzed_free(&x);

@@ -25,7 +25,8 @@ static void assert_ordered(bool expected, const char *text)
 	struct event ev, first;
 	struct err err;
 
-	if (unshared_all_clear(a, a->unordered, &(struct event){ .addr = 0x10000, .size = 8 }) != expected)
+	if (unshared_all_clear(a, a->unordered, &(struct event){ .addr = 0x10000, .size = 8 }) !=
+	    expected)
 		fail_msg("%s%s", expected ? "not ordered:\n" : "ordered:\n", text);
 	/* The reader is at its first event. */
 	assert_int_equal(reader_next(r, &ev, &err), 1);
@@ -42,18 +43,25 @@ static void assert_ordered(bool expected, const char *text)
 static void test_small_traces(void **state)
 {
 	(void)state;
-	assert_ordered(true, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write 0x10000:8\n");
-	assert_ordered(false, TWO "0.1 write 0x10000:8\n0.1 lock m\n0.1 unlock m\n0.2 lock m\n0.2 write 0x10000:8\n");
+	assert_ordered(
+		true,
+		TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.2 sem-wait s\n0.2 write 0x10000:8\n");
+	assert_ordered(
+		false, TWO
+		"0.1 write 0x10000:8\n0.1 lock m\n0.1 unlock m\n0.2 lock m\n0.2 write 0x10000:8\n");
 	assert_ordered(false, TWO "0.1 write 0x10000:8\n0.1 atomic-store f 1 release\n"
 			      "0.2 atomic-load f 1 acquire\n0.2 read 0x10000:8\n");
 	/* A semaphore used as a lock orders nothing; one posted by another thread does. */
-	assert_ordered(false, TWO "0 sem-init s 1\n0.1 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
-			      "0.2 sem-wait s\n0.2 write 0x10000:8\n0.2 sem-post s\n");
-	assert_ordered(true, TWO "0 sem-init s 1\n0.2 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
-			     "0.2 sem-wait s\n0.2 write 0x10000:8\n");
+	assert_ordered(false,
+		       TWO "0 sem-init s 1\n0.1 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
+			   "0.2 sem-wait s\n0.2 write 0x10000:8\n0.2 sem-post s\n");
+	assert_ordered(true,
+		       TWO "0 sem-init s 1\n0.2 sem-wait s\n0.1 write 0x10000:8\n0.1 sem-post s\n"
+			   "0.2 sem-wait s\n0.2 write 0x10000:8\n");
 	/* Two unordered reads, and a write after both or after one of them. */
-	assert_ordered(true, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n0.2 sem-post s\n"
-			     "0 sem-wait s\n0 write 0x10000:8\n");
+	assert_ordered(true, TWO
+		       "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n0.2 sem-post s\n"
+		       "0 sem-wait s\n0 write 0x10000:8\n");
 	assert_ordered(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.1 sem-post s\n"
 			      "0 sem-wait s\n0 write 0x10000:8\n");
 	assert_ordered(false, TWO "0.1 read 0x10000:8\n0.2 read 0x10000:8\n0.2 sem-post s\n"
@@ -61,8 +69,9 @@ static void test_small_traces(void **state)
 	/* Different bytes of one granule. */
 	assert_ordered(false, TWO "0.1 write 0x10000:1\n0.2 write 0x10007:1\n");
 	/* Ordered after the first write only: granule y of the example in ordered.h. */
-	assert_ordered(false, TWO "0.1 write 0x10000:8\n0.1 sem-post s\n0.1 write 0x10000:8\n0.2 sem-wait s\n"
-			      "0.2 read 0x10000:8\n");
+	assert_ordered(false, TWO
+		       "0.1 write 0x10000:8\n0.1 sem-post s\n0.1 write 0x10000:8\n0.2 sem-wait s\n"
+		       "0.2 read 0x10000:8\n");
 	/* Reallocated memory begins a new life. It is unordered if any of its lives is. */
 	assert_ordered(true, TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.1 free 0x10000\n"
 			     "0.2 malloc 0x10000 64\n0.2 write 0x10000:8\n");
@@ -74,17 +83,30 @@ static void test_small_traces(void **state)
 static void test_once(void **state)
 {
 	(void)state;
-	assert_ordered(true, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0 write 0x10000:8\n");
-	assert_ordered(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 write 0x10000:8\n");
-	assert_ordered(false, ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 write 0x10000:8\n");
-	assert_ordered(false, ONLY_TWO "0.1 write 0x10000:8\n0.1 write 0x10004:2\n0.2 read 0x10000:8\n");
-	assert_ordered(true, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
-			     "0 malloc 0x10000 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n");
-	assert_ordered(false, ONLY_TWO "0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
-			      "0 malloc 0x10040 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 read 0x10000:8\n");
+	assert_ordered(true,
+		       ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0 write 0x10000:8\n");
+	assert_ordered(false,
+		       ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.1 write 0x10000:8\n");
+	assert_ordered(false,
+		       ONLY_TWO "0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 write 0x10000:8\n");
+	assert_ordered(false,
+		       ONLY_TWO "0.1 write 0x10000:8\n0.1 write 0x10004:2\n0.2 read 0x10000:8\n");
+	assert_ordered(
+		true, ONLY_TWO
+		"0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
+		"0 malloc 0x10000 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n"
+		"0.2 free 0x10000\n");
+	assert_ordered(
+		false, ONLY_TWO
+		"0 malloc 0x10000 64\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n0.2 free 0x10000\n"
+		"0 malloc 0x10040 16\n0.1 write 0x10000:8\n0.2 read 0x10000:8\n"
+		"0.1 read 0x10000:8\n");
 	/* Another thread with the same bit in granule.users. */
-	assert_ordered(false, ONLY_TWO "0.2 write 0x10000:8\n0 create 0.3\n0 create 0.4\n0 create 0.5\n0 create 0.6\n"
-			      "0 create 0.7\n0 create 0.8\n0 create 0.9\n0 create 0.10\n0.10 write 0x10000:8\n");
+	assert_ordered(
+		false, ONLY_TWO
+		"0.2 write 0x10000:8\n0 create 0.3\n0 create 0.4\n0 create 0.5\n0 create 0.6\n"
+		"0 create 0.7\n0 create 0.8\n0 create 0.9\n0 create 0.10\n"
+		"0.10 write 0x10000:8\n");
 }
 
 /* More unordered reads than are kept: the granule counts as unordered. */
@@ -121,9 +143,11 @@ static void test_gives_up(void **state)
 			if (ordered && i % 2)
 				buf_addf(&b, "0.2 write 0x%x:8\n", 0x20000 + i % 800 * 8);
 			else
-				buf_addf(&b, "0.%u write 0x%x:8\n", 1 + i / 2 % 2, 0x60000 + i / 8 % 8 * 8);
+				buf_addf(&b, "0.%u write 0x%x:8\n", 1 + i / 2 % 2,
+					 0x60000 + i / 8 % 8 * 8);
 		buf_add_text(&b, "0.2 sem-post s\n0.1 sem-wait s\n0.1 write-range 0x20000 8192\n"
-				 "0.2 write 0x10000:8\n0.2 sem-post s\n0.1 sem-wait s\n0.1 write 0x10000:8\n");
+				 "0.2 write 0x10000:8\n0.2 sem-post s\n0.1 sem-wait s\n"
+				 "0.1 write 0x10000:8\n");
 		buf_string(&b);
 		assert_ordered(ordered, (const char *)b.data);
 		buf_free(&b);
@@ -157,8 +181,10 @@ static void test_few(void **state)
 	for (unsigned i = 0; i < 15000; i++) {
 		unsigned thread = 1 + i % 2;
 
-		buf_addf(&b, "0.%u write 0x10000:8\n0.%u read 0x%x:8\n", thread, thread, 0x10008 + i % 400 * 8);
-		buf_addf(&b, "0.%u sem-post s%u\n0.%u sem-wait s%u\n", thread, thread, 3 - thread, thread);
+		buf_addf(&b, "0.%u write 0x10000:8\n0.%u read 0x%x:8\n", thread, thread,
+			 0x10008 + i % 400 * 8);
+		buf_addf(&b, "0.%u sem-post s%u\n0.%u sem-wait s%u\n", thread, thread, 3 - thread,
+			 thread);
 	}
 	buf_string(&b);
 	assert_ordered(true, (const char *)b.data);
@@ -188,7 +214,9 @@ static void assert_counts(struct reader *r, const struct unshared *a)
 /* An analysis that stops at the last relevant event has the same statistics as others. */
 static void assert_same_stats(struct reader *r)
 {
-	const struct analysis *const one[] = { &analysis_atomicity, NULL }, *const other[] = { &analysis_deadlock, NULL };
+	const struct analysis *const one[] = { &analysis_atomicity, NULL }, *const other[] = {
+		&analysis_deadlock, NULL
+	};
 	struct analysis_stats got, expected;
 	struct err err;
 
@@ -197,7 +225,9 @@ static void assert_same_stats(struct reader *r)
 		struct analysis_context ctx;
 
 		analysis_context_init(&ctx);
-		assert_int_equal(analysis_run(r, i ? other : one, &ctx, found, i ? &expected : &got, &err), 0);
+		assert_int_equal(
+			analysis_run(r, i ? other : one, &ctx, found, i ? &expected : &got, &err),
+			0);
 		findings_free(found);
 		analysis_context_free(&ctx);
 	}
@@ -257,11 +287,13 @@ static void add_random(struct buf *b, uint64_t *random, uint32_t owner[GRANULES]
 	else if (pick < 6)
 		buf_addf(b, "%s sem-wait s%u\n", names[thread], object);
 	else if (pick < 8)
-		buf_addf(b, "%s lock m%u\n%s unlock m%u\n", names[thread], object, names[thread], object);
+		buf_addf(b, "%s lock m%u\n%s unlock m%u\n", names[thread], object, names[thread],
+			 object);
 	else if (pick < 9)
 		buf_addf(b, "%s atomic-add f%u 1 acq_rel\n", names[thread], object);
 	else if (pick < 10 && object == 0)
-		buf_addf(b, "%s atomic-xchg l 0 acquire\n%s atomic-store l 0 release\n", names[thread], names[thread]);
+		buf_addf(b, "%s atomic-xchg l 0 acquire\n%s atomic-store l 0 release\n",
+			 names[thread], names[thread]);
 	else if (pick < 10)
 		buf_addf(b, "%s malloc 0x%x %u\n", names[thread], BASE + g * 8 + 4, 8 * pick);
 	else if (pick < 11)
@@ -288,11 +320,13 @@ static void test_random_traces(void **state)
 		struct buf b = { 0 };
 		struct reader *r;
 
-		buf_add_text(&b, "0 create 0.1\n0 create 0.2\n0 create 0.3\n0 create 0.4\n0 sem-init s3 1\n");
+		buf_add_text(&b, "0 create 0.1\n0 create 0.2\n0 create 0.3\n0 create 0.4\n"
+				 "0 sem-init s3 1\n");
 		for (unsigned i = 0; i < 3000; i++)
 			add_random(&b, &random, owner);
 		for (unsigned i = 0; seed % 2 && i < 300; i++)
-			buf_addf(&b, "0 read 0x%x:8\n0 lock m1\n0 unlock m1\n", BASE + GRANULES * 8 + i);
+			buf_addf(&b, "0 read 0x%x:8\n0 lock m1\n0 unlock m1\n",
+				 BASE + GRANULES * 8 + i);
 		buf_string(&b);
 		r = open_text((const char *)b.data);
 		unordered += assert_as_reference(test_path("analyzed"));

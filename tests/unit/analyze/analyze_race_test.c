@@ -33,16 +33,21 @@ static void test_gone(void **state)
 	     "0 create 0.3\n0.3 write x:1 @c\n",
 	     "WW 0.1 write @a#1, 0.2 write @b#1\nWW 0.2 write @b#1, 0.3 write @c#1\n");
 	/* The joined thread's order after other threads is passed on too. */
-	race("0 create 0.1\n0.1 create 0.1.1\n0.1.1 write x @a\n0.1.1 end\n0.1 join 0.1.1\n0.1 end\n"
-	     "0 join 0.1\n0 write x @b\n", "");
+	race("0 create 0.1\n0.1 create 0.1.1\n0.1.1 write x @a\n0.1.1 end\n0.1 join 0.1.1\n"
+	     "0.1 end\n"
+	     "0 join 0.1\n0 write x @b\n",
+	     "");
 	/* The thread was not joined, or the join failed. */
-	race("0 create 0.1\n0.1 write x @a\n0.1 end\n0 write x @b\n", "WW 0.1 write @a#1, 0 write @b#1\n");
+	race("0 create 0.1\n0.1 write x @a\n0.1 end\n0 write x @b\n",
+	     "WW 0.1 write @a#1, 0 write @b#1\n");
 	race("0 create 0.1\n0.1 write x @a\n0.1 end\n0 join 0.1 =EDEADLK\n0 write x @b\n",
 	     "WW 0.1 write @a#1, 0 write @b#1\n");
 	/* The join comes before THREAD_EXIT in the trace: its clocks are still there. */
 	race("0 write x @a\n0 create 0.1\n0 join 0.1\n0.1 write x @b\n0.1 end\n", "");
 	/* A joined thread goes on, which no run can have: it is no longer ordered after others. */
-	race("0 create 0.1\n0.1 end\n0 join 0.1\n0.1 write x @a\n0 write x @b\n0 create 0.2\n0.2 write x @c\n", "");
+	race("0 create 0.1\n0.1 end\n0 join 0.1\n0.1 write x @a\n0 write x @b\n0 create 0.2\n"
+	     "0.2 write x @c\n",
+	     "");
 	race("0 write x @a\n0 create 0.1\n0.1 end\n0 join 0.1\n0.1 write x @b\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
 }
@@ -66,29 +71,36 @@ static void test_bytes(void **state)
 static void test_locks(void **state)
 {
 	(void)state;
-	race("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 lock m\n0.1 write x @b\n0.1 unlock m\n",
+	race("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 lock m\n0.1 write x @b\n"
+	     "0.1 unlock m\n",
 	     "");
-	race("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 lock n\n0.1 write x @b\n0.1 unlock n\n",
+	race("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 lock n\n0.1 write x @b\n"
+	     "0.1 unlock n\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
 	/* A failed trylock orders nothing; one that succeeds does. */
-	race("0 create 0.1\n0 lock m\n0 write x @a\n0.1 trylock m =EBUSY\n0.1 read x @b\n0 unlock m\n",
+	race("0 create 0.1\n0 lock m\n0 write x @a\n0.1 trylock m =EBUSY\n0.1 read x @b\n"
+	     "0 unlock m\n",
 	     "WR 0 write @a#1, 0.1 read @b#1\n");
-	race("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 trylock m\n0.1 read x @b\n", "");
+	race("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 trylock m\n0.1 read x @b\n",
+	     "");
 	/* Read locks do not order readers; a writer comes after them. */
 	race("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0.1 rdlock m\n0.1 write x @b\n"
 	     "0.1 rwunlock m\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
-	race("0 create 0.1\n0 rdlock m\n0 read x @a\n0 rwunlock m\n0.1 wrlock m\n0.1 write x @b\n", "");
+	race("0 create 0.1\n0 rdlock m\n0 read x @a\n0 rwunlock m\n0.1 wrlock m\n0.1 write x @b\n",
+	     "");
 }
 
 static void test_order(void **state)
 {
 	(void)state;
 	race("0 create 0.1\n0 write x @a\n0 sem-post s\n0.1 sem-wait s\n0.1 write x @b\n", "");
-	race("0 create 0.1\n0 barrier-init b 2\n0 write x @a\n0 barrier-enter b\n0.1 barrier-enter b\n"
+	race("0 create 0.1\n0 barrier-init b 2\n0 write x @a\n0 barrier-enter b\n"
+	     "0.1 barrier-enter b\n"
 	     "0.1 barrier-leave b\n0.1 write x @b\n0 barrier-leave b\n",
 	     "");
-	race("0 create 0.1\n0 once-begin o\n0 write x @a\n0 once-end o\n0.1 once-pass o\n0.1 read x @b\n",
+	race("0 create 0.1\n0 once-begin o\n0 write x @a\n0 once-end o\n0.1 once-pass o\n"
+	     "0.1 read x @b\n",
 	     "");
 	race("0 create 0.1\n0 write x @a\n0 hb-before h\n0.1 hb-after h\n0.1 write x @b\n", "");
 	/* An annotated atomic: stores to it do not end the annotation's order. */
@@ -142,31 +154,39 @@ static void test_atomics(void **state)
 	     "0.1 atomic-cas-fail f seq_cst fail=relaxed\n0.1 read x @b\n",
 	     "WR 0 write @a#1, 0.1 read @b#1\n");
 	/* Atomics race with plain accesses only. */
-	race("0 create 0.1\n0 atomic-add x relaxed @a\n0.1 atomic-add x relaxed @b\n0.1 read x @c\n",
+	race("0 create 0.1\n0 atomic-add x relaxed @a\n0.1 atomic-add x relaxed @b\n"
+	     "0.1 read x @c\n",
 	     "WR 0 atomic-add @a#1, 0.1 read @c#1\n");
 }
 
 static void test_memory(void **state)
 {
 	(void)state;
-	race("0 create 0.1\n0 malloc p 16\n0 write p @a\n0 free p\n0.1 malloc p 16\n0.1 write p @b\n",
+	race("0 create 0.1\n0 malloc p 16\n0 write p @a\n0 free p\n0.1 malloc p 16\n"
+	     "0.1 write p @b\n",
 	     "");
 	race("0 create 0.1\n0 malloc p 16\n0 write p @a\n0.1 write p @b\n0 free p\n",
 	     "WW 0 write @a#1, 0.1 write @b#1\n");
 	/* The stack of an ended thread is reused by another. */
-	race("thread 0 id=1\nthread 0.1 id=2 stack=0x1000-0x2000\nthread 0.2 id=3 stack=0x1000-0x2000\n"
-	     "0 create 0.1\n0 create 0.2\n0.1 start stack=0x1000-0x2000\n0.1 write 0x1800 @a\n0.1 end\n"
+	race("thread 0 id=1\nthread 0.1 id=2 stack=0x1000-0x2000\n"
+	     "thread 0.2 id=3 stack=0x1000-0x2000\n"
+	     "0 create 0.1\n0 create 0.2\n0.1 start stack=0x1000-0x2000\n0.1 write 0x1800 @a\n"
+	     "0.1 end\n"
 	     "0.2 start stack=0x1000-0x2000\n0.2 write 0x1800 @b\n",
 	     "");
-	race("0 create 0.1\n0 mmap p 8192\n0 write p+4000 @a\n0 munmap p 8192\n0.1 write p+4000 @b\n", "");
+	race("0 create 0.1\n0 mmap p 8192\n0 write p+4000 @a\n0 munmap p 8192\n"
+	     "0.1 write p+4000 @b\n",
+	     "");
 }
 
 static void test_annotations(void **state)
 {
 	(void)state;
-	race("0 create 0.1\n0 benign x 4\n0 write x @a\n0.1 write x @b\n0.1 write x+4 @c\n0 write x+4 @d\n",
+	race("0 create 0.1\n0 benign x 4\n0 write x @a\n0.1 write x @b\n0.1 write x+4 @c\n"
+	     "0 write x+4 @d\n",
 	     "WW 0.1 write @c#1, 0 write @d#1\n");
-	race("0 create 0.1\n0 ignore-begin detail=2\n0 write x @a\n0 read y @b\n0 ignore-end detail=2\n"
+	race("0 create 0.1\n0 ignore-begin detail=2\n0 write x @a\n0 read y @b\n"
+	     "0 ignore-end detail=2\n"
 	     "0.1 write x @c\n0.1 write y @d\n",
 	     "RW 0 read @b#1, 0.1 write @d#1\n");
 	/* Ignored synchronisation orders nothing. */
@@ -221,22 +241,26 @@ static void test_predict(void **state)
 	predict(value_flows, "WW 0 write @a#1, 0.1 write @b#1\n");
 	assert_null(strstr(note_of(value_flows), "reordering"));
 	/* A common lock; strong order; atomics. */
-	predict("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 lock m\n0.1 write x @b\n0.1 unlock m\n",
+	predict("0 create 0.1\n0 lock m\n0 write x @a\n0 unlock m\n0.1 lock m\n0.1 write x @b\n"
+		"0.1 unlock m\n",
 		"");
 	predict("0 create 0.1\n0 write x @a\n0 sem-post s\n0.1 sem-wait s\n0.1 write x @b\n", "");
 	predict("0 create 0.1\n0 write x @a\n0 atomic-store f release\n0.1 atomic-load f acquire\n"
 		"0.1 write x @b\n",
 		"");
 	/* The order of two steps of a counter is chance. */
-	predict("0 create 0.1\n0 write x @a\n0 atomic-add n 7\n0.1 atomic-add n 8\n0.1 write x @b\n",
+	predict("0 create 0.1\n0 write x @a\n0 atomic-add n 7\n0.1 atomic-add n 8\n"
+		"0.1 write x @b\n",
 		"WW 0 write @a#1, 0.1 write @b#1\n");
 	/* A pair that races in this trace is not predicted. */
 	predict("0 create 0.1\n0 write x @a\n0.1 write x @b\n", "");
 	/* Read locks do not exclude each other; a write lock does. */
-	predict("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0 lock n\n0 unlock n\n0.1 lock n\n"
+	predict("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0 lock n\n0 unlock n\n"
+		"0.1 lock n\n"
 		"0.1 unlock n\n0.1 rdlock m\n0.1 write x @b\n0.1 rwunlock m\n",
 		"WW 0 write @a#1, 0.1 write @b#1\n");
-	predict("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0 lock n\n0 unlock n\n0.1 lock n\n"
+	predict("0 create 0.1\n0 rdlock m\n0 write x @a\n0 rwunlock m\n0 lock n\n0 unlock n\n"
+		"0.1 lock n\n"
 		"0.1 unlock n\n0.1 wrlock m\n0.1 write x @b\n0.1 rwunlock m\n",
 		"");
 }
@@ -283,8 +307,11 @@ static void assert_doubtful(const char *read, bool expected)
 	struct buf b = { 0 };
 	struct analyzed x;
 
-	buf_addf(&b, "0 create 0.1\n0 create 0.2\n0.1 write x @a\n0.1 lock m\n0.1 write y\n0.1 unlock m\n"
-		     "0.2 lock m\n0.2 %s\n0.2 unlock m\n0.2 read x @b\n", read);
+	buf_addf(&b,
+		 "0 create 0.1\n0 create 0.2\n0.1 write x @a\n0.1 lock m\n0.1 write y\n"
+		 "0.1 unlock m\n"
+		 "0.2 lock m\n0.2 %s\n0.2 unlock m\n0.2 read x @b\n",
+		 read);
 	analyze(&x, buf_string(&b), &analysis_race_predict);
 	assert_int_equal(findings_count(x.out), 1);
 	assert_int_equal(findings_at(x.out, 0)->doubtful, expected);
@@ -304,12 +331,12 @@ static void test_doubtful(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_race), cmocka_unit_test(test_gone), cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_locks), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_atomics), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_annotations), cmocka_unit_test(test_both_orders),
-		cmocka_unit_test(test_predict), cmocka_unit_test(test_histories),
-		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_plain_race),  cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_bytes),	    cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_order),	    cmocka_unit_test(test_atomics),
+		cmocka_unit_test(test_memory),	    cmocka_unit_test(test_annotations),
+		cmocka_unit_test(test_both_orders), cmocka_unit_test(test_predict),
+		cmocka_unit_test(test_histories),   cmocka_unit_test(test_together),
 		cmocka_unit_test(test_doubtful),
 	};
 

@@ -22,7 +22,9 @@ static void add(struct access_records *s, uint64_t addr, uint64_t who, unsigned 
 {
 	struct granule_records p = records_of_granule(s, addr);
 
-	*records_add(s, &p) = (struct access_record){ .event_id = who, .site = record_site(0x1000, mask, ACCESS_READ) };
+	*records_add(s, &p) =
+		(struct access_record){ .event_id = who,
+					.site = record_site(0x1000, mask, ACCESS_READ) };
 	*p.last_writer = who;
 }
 

@@ -42,15 +42,17 @@ static void test_locks(void **state)
 			  "0.2 atomic-cas-fail s 1 acquire\n",
 			  GIVE("0.1") "0.2 atomic-load s 0 seq_cst\n" TAKE("0.2") GIVE("0.2")));
 	/* Initialised by plain writes or atomics, also a second time. */
-	is_lock("0 write s\n0 atomic-store s 0 release\n" BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") GIVE("0.2"))
-		"0.2 write s\n" TAKE("0.2") GIVE("0.2"));
+	is_lock("0 write s\n0 atomic-store s 0 release\n" BY_CHANCE(
+		TAKE("0.1"), GIVE("0.1") TAKE("0.2") GIVE("0.2")) "0.2 write s\n" TAKE("0.2")
+			GIVE("0.2"));
 }
 
 static void test_others(void **state)
 {
 	(void)state;
 	/* One thread acquires it: a flag. */
-	is_none(TWO "0.1 write x @a\n" TAKE("0.1") GIVE("0.1") "0.2 atomic-load s 0 acquire\n0.2 read x @b\n");
+	is_none(TWO "0.1 write x @a\n" TAKE("0.1")
+			GIVE("0.1") "0.2 atomic-load s 0 acquire\n0.2 read x @b\n");
 	/* Released once by another thread, or with another value. */
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") GIVE("0.1")));
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") "0.2 atomic-store s 2 release\n"));
@@ -58,21 +60,27 @@ static void test_others(void **state)
 	/* Changed by another thread while held. */
 	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") "0.1 atomic-cas s 2 acq_rel\n"));
 	/* Written plainly while held; neither free nor held. */
-	assert_findings(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") "0.1 write s\n"), &analysis_race_predict, "");
-	is_none(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") GIVE("0.2") "0.1 atomic-load s 3 relaxed\n"));
+	assert_findings(BY_CHANCE(TAKE("0.1"), GIVE("0.1") TAKE("0.2") "0.1 write s\n"),
+			&analysis_race_predict, "");
+	is_none(BY_CHANCE(TAKE("0.1"),
+			  GIVE("0.1") TAKE("0.2") GIVE("0.2") "0.1 atomic-load s 3 relaxed\n"));
 	/* Never released: a flag that work is done once. */
-	is_none(TWO "0.1 write x @a\n0.1 atomic-cas s 0 acq_rel\n0.2 atomic-xchg s 1 acquire\n0.2 read x @b\n");
+	is_none(TWO "0.1 write x @a\n0.1 atomic-cas s 0 acq_rel\n0.2 atomic-xchg s 1 acquire\n"
+		    "0.2 read x @b\n");
 	/* Acquired by an addition: a counter. */
-	is_none(BY_CHANCE("0.1 atomic-add s 0 acquire\n", GIVE("0.1") TAKE("0.2") "0.1 atomic-add s 1 acquire\n"));
+	is_none(BY_CHANCE("0.1 atomic-add s 0 acquire\n",
+			  GIVE("0.1") TAKE("0.2") "0.1 atomic-add s 1 acquire\n"));
 }
 
 /* Relaxed operations make no order, even in code that looks like a lock. */
 static void test_relaxed(void **state)
 {
 	(void)state;
-	assert_findings(BY_CHANCE("0.1 atomic-cas s 0 acquire\n", "0.1 atomic-store s 0 relaxed\n" TAKE("0.2")),
+	assert_findings(BY_CHANCE("0.1 atomic-cas s 0 acquire\n",
+				  "0.1 atomic-store s 0 relaxed\n" TAKE("0.2")),
 			&analysis_race, FOUND);
-	assert_findings(BY_CHANCE(TAKE("0.1"), GIVE("0.1") "0.2 atomic-cas s 0 relaxed\n"), &analysis_race, FOUND);
+	assert_findings(BY_CHANCE(TAKE("0.1"), GIVE("0.1") "0.2 atomic-cas s 0 relaxed\n"),
+			&analysis_race, FOUND);
 }
 
 #define SECTION(thread, label, access) \
@@ -86,27 +94,35 @@ static void test_sections(void **state)
 			  SECTION("0.2", "o", "write x @c"), &analysis_atomicity, 3,
 			  "RWW 0.1@a#1 0.2@c#1 0.1@b#1 hold 1@o#1 2@l#1\n");
 	/* Read and write in one section. */
-	assert_pruned(TWO SECTION("0.1", "k", "read x @a\n0.1 write x @b") SECTION("0.2", "o", "write x @c"),
+	assert_pruned(TWO SECTION("0.1", "k", "read x @a\n0.1 write x @b")
+			      SECTION("0.2", "o", "write x @c"),
 		      &analysis_atomicity, PRUNE_LOCK, 1);
 	/* Candidates name the program's atomics, not the spin lock operations made of them. */
-	assert_findings(TWO TAKE("0.1") "0.1 lock b @y1\n0.1 unlock b\n" GIVE("0.1")
-			"0.2 lock b @y2\n0.2 atomic-cas s 0 acquire @x2\n" GIVE("0.2") "0.2 unlock b\n",
+	assert_findings(TWO
+				TAKE("0.1") "0.1 lock b @y1\n0.1 unlock b\n" GIVE(
+					"0.1") "0.2 lock b @y2\n0.2 atomic-cas s 0 acquire "
+					       "@x2\n" GIVE("0.2") "0.2 unlock b\n",
 			&analysis_deadlock,
-			"lock-cycle 0.1 atomic-cas @?#1, 0.1 lock @y1#1, 0.2 lock @y2#1, 0.2 atomic-cas @x2#1\n");
+			"lock-cycle 0.1 atomic-cas @?#1, 0.1 lock @y1#1, 0.2 lock @y2#1, 0.2 "
+			"atomic-cas @x2#1\n");
 }
 
 #define THREADS 3
 #define LOCKS 3
 
-/* Acquires or releases the lock in both traces, sometimes with a failed attempt by another thread. */
-static void turn(struct buf *theirs, struct buf *own, uint64_t *seed, int t, int l, bool take, int label)
+/*
+ * Acquires or releases the lock in both traces, sometimes with a failed attempt by another thread.
+ */
+static void turn(struct buf *theirs, struct buf *own, uint64_t *seed, int t, int l, bool take,
+		 int label)
 {
 	static const char *const take_with[] = { "atomic-cas", "atomic-xchg" };
 	int other = 1 + (int)(test_random(seed) % THREADS);
 
 	buf_addf(theirs, "0.%d %s m%d @l%d\n", t, take ? "spinlock" : "spin-unlock", l, label);
 	if (take)
-		buf_addf(own, "0.%d %s m%d 0 acquire @l%d\n", t, take_with[test_random(seed) % 2], l, label);
+		buf_addf(own, "0.%d %s m%d 0 acquire @l%d\n", t, take_with[test_random(seed) % 2],
+			 l, label);
 	else
 		buf_addf(own, "0.%d atomic-store m%d 0 release @l%d\n", t, l, label);
 	if (take && other != t) {
@@ -127,7 +143,8 @@ static void random_trace(uint64_t seed, struct buf *theirs, struct buf *own)
 		buf_addf(own, "0 create 0.%d\n", t);
 	}
 	for (int i = 0; i < 40; i++) {
-		int t = 1 + (int)(test_random(&seed) % THREADS), l = (int)(test_random(&seed) % LOCKS);
+		int t = 1 + (int)(test_random(&seed) % THREADS),
+		    l = (int)(test_random(&seed) % LOCKS);
 		struct buf line = { 0 };
 
 		if (test_random(&seed) % 2) {
@@ -173,8 +190,9 @@ static char *findings_of(struct buf *trace, const struct analysis *a, size_t *co
 
 static void test_random_runs(void **state)
 {
-	static const struct analysis *const which[] = { &analysis_race, &analysis_race_predict, &analysis_atomicity,
-							&analysis_atomicity2, &analysis_deadlock, &analysis_order };
+	static const struct analysis *const which[] = { &analysis_race,	     &analysis_race_predict,
+							&analysis_atomicity, &analysis_atomicity2,
+							&analysis_deadlock,  &analysis_order };
 	size_t found[6] = { 0 };
 
 	(void)state;
@@ -187,8 +205,9 @@ static void test_random_runs(void **state)
 			char *got = findings_of(&own, which[i], &found[i]);
 
 			if (strcmp(got, expected) != 0)
-				fail_msg("seed %d, %s:\nwith spin locks:\n%swith atomics:\n%s%s", (int)seed,
-					 which[i]->name, expected, got, buf_string(&own));
+				fail_msg("seed %d, %s:\nwith spin locks:\n%swith atomics:\n%s%s",
+					 (int)seed, which[i]->name, expected, got,
+					 buf_string(&own));
 			free(got);
 			free(expected);
 		}

@@ -16,12 +16,18 @@ static bool has(const struct unshared *a, uint64_t addr, uint64_t size)
 static void test_small_traces(void **state)
 {
 	struct reader *r = open_text("0 create 0.1\n0 create 0.2\n"
-				     "0.1 write 0x10000:8\n0.1 read 0x10000:8\n"	/* by one thread */
-				     "0.1 read 0x10008:4\n0.2 read 0x10008:8\n"		/* only reads */
-				     "0.1 read 0x10010:1\n0.2 write 0x10017:1\n"	/* other bytes of a granule */
-				     "0.2 write 0x1001c:8\n0.1 read 0x10020:8\n"	/* spans two granules */
-				     "0.1 write-range 0x11ff0 32\n0.2 read 0x12008:1\n"	/* spans two pages */
-				     "0.2 atomic-add 0x20000:4 relaxed\n0.1 atomic-load 0x20000:4 relaxed\n"
+				     /* by one thread */
+				     "0.1 write 0x10000:8\n0.1 read 0x10000:8\n"
+				     /* only reads */
+				     "0.1 read 0x10008:4\n0.2 read 0x10008:8\n"
+				     /* other bytes of a granule */
+				     "0.1 read 0x10010:1\n0.2 write 0x10017:1\n"
+				     /* spans two granules */
+				     "0.2 write 0x1001c:8\n0.1 read 0x10020:8\n"
+				     /* spans two pages */
+				     "0.1 write-range 0x11ff0 32\n0.2 read 0x12008:1\n"
+				     "0.2 atomic-add 0x20000:4 relaxed\n"
+				     "0.1 atomic-load 0x20000:4 relaxed\n"
 				     "0.2 atomic-store 0x20008:4 relaxed\n");
 	struct unshared *a = unshared_new(r);
 	struct event ev;
@@ -134,12 +140,14 @@ static void test_random_traces(void **state)
 		buf_add_text(&b, "0 create 0.1\n0 create 0.2\n0 create 0.3\n");
 		for (unsigned i = 0; i < 2000; i++) {
 			const char *name = names[test_random(&random) % 4];
-			unsigned at = test_random(&random) % (GRANULES * 8 - 64), size = test_random(&random) % 4;
+			unsigned at = test_random(&random) % (GRANULES * 8 - 64),
+				 size = test_random(&random) % 4;
 			const char *kind = kinds[test_random(&random) % 5];
 
 			if (test_random(&random) % 10 == 0)
-				buf_addf(&b, "%s %s-range 0x%x %u\n", name, i % 2 ? "read" : "write",
-					 BASE + at, 1 + (unsigned)(test_random(&random) % 60));
+				buf_addf(&b, "%s %s-range 0x%x %u\n", name,
+					 i % 2 ? "read" : "write", BASE + at,
+					 1 + (unsigned)(test_random(&random) % 60));
 			else
 				buf_addf(&b, "%s %s 0x%x:%u%s\n", name, kind, BASE + at, 1u << size,
 					 kind[0] == 'a' ? " relaxed" : "");

@@ -73,7 +73,8 @@ static void test_unknown(void **state)
 		      &analysis_atomicity, "RWW", 0, 1);
 	assert_doubts("0 create 0.1\n0 create 0.2\n"
 		      "0.1 read x:8 @1\n0.1 write x:8 @2\n"
-		      "0.1 write ready:8 @4\n0.1 write ready:4 @5\n0.2 read ready:4 @6\n0.2 write x:8 @7\n",
+		      "0.1 write ready:8 @4\n0.1 write ready:4 @5\n0.2 read ready:4 @6\n"
+		      "0.2 write x:8 @7\n",
 		      &analysis_atomicity, "RWW", 1, 0);
 }
 
@@ -93,11 +94,14 @@ static void test_lock(void **state)
 	(void)state;
 	assert_doubts("0 create 0.1\n0 create 0.2\n"
 		      "0.1 atomic-xchg l 0 relaxed\n0.1 read x:8 @2\n0.1 atomic-store l 0 relaxed\n"
-		      "0.1 atomic-xchg l 0 relaxed\n0.1 write x:8 @5\n0.1 atomic-store l 0 relaxed\n"
-		      "0.2 atomic-xchg l 0 relaxed\n0.2 write x:8 @8\n0.2 atomic-store l 0 relaxed\n",
+		      "0.1 atomic-xchg l 0 relaxed\n0.1 write x:8 @5\n"
+		      "0.1 atomic-store l 0 relaxed\n"
+		      "0.2 atomic-xchg l 0 relaxed\n0.2 write x:8 @8\n"
+		      "0.2 atomic-store l 0 relaxed\n",
 		      &analysis_atomicity, "RWW", 0, 1);
 	assert_doubts("0 create 0.1\n0 create 0.2\n0.1 read x:8 @2\n0.1 write x:8 @5\n"
-		      "0.1 atomic-store l 1 relaxed\n0.2 atomic-load l 1 relaxed\n0.2 write x:8 @8\n",
+		      "0.1 atomic-store l 1 relaxed\n0.2 atomic-load l 1 relaxed\n"
+		      "0.2 write x:8 @8\n",
 		      &analysis_atomicity, "RWW", 1, 0);
 }
 
@@ -113,7 +117,8 @@ static void random_trace(uint64_t seed, struct buf *b)
 	for (unsigned n = 0; n < 12; n++) {
 		unsigned t = n < 4 ? 1 : 1 + (unsigned)(test_random(&rng) % 2);
 		unsigned what = (unsigned)(test_random(&rng) % 10);
-		unsigned place = (unsigned)(test_random(&rng) % 3), write = (unsigned)(test_random(&rng) % 2);
+		unsigned place = (unsigned)(test_random(&rng) % 3),
+			 write = (unsigned)(test_random(&rng) % 2);
 
 		if (++own[t] > 7)
 			continue;
@@ -152,7 +157,8 @@ static void check(const struct analysis *a, uint64_t seeds)
 			doubtful += c->doubtful;
 			possible += can;
 			if (c->doubtful && can)
-				fail_msg("seed %d: %s is possible:\n%s", (int)seed, pattern_row(c->pattern)->name, buf_string(&b));
+				fail_msg("seed %d: %s is possible:\n%s", (int)seed,
+					 pattern_row(c->pattern)->name, buf_string(&b));
 		}
 		analyzed_free(&x);
 	}
@@ -170,9 +176,9 @@ static void test_all_interleavings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counter), cmocka_unit_test(test_flag), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_anew), cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_all_interleavings),
+		cmocka_unit_test(test_counter), cmocka_unit_test(test_flag),
+		cmocka_unit_test(test_unknown), cmocka_unit_test(test_anew),
+		cmocka_unit_test(test_lock),	cmocka_unit_test(test_all_interleavings),
 	};
 
 	return cmocka_run_group_tests(tests, test_setup, test_teardown);

@@ -59,7 +59,8 @@ static void test_patterns(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		if (suppress_match(cases[i].pattern, cases[i].name) != cases[i].matches)
-			fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].name ? cases[i].name : "NULL");
+			fail_msg("'%s' and '%s'", cases[i].pattern,
+				 cases[i].name ? cases[i].name : "NULL");
 }
 
 static void test_random_patterns(void **state)
@@ -136,7 +137,8 @@ static void test_bad_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(suppress_parse(s, "s.txt", cases[i].text, strlen(cases[i].text), &err), -1);
+		assert_int_equal(
+			suppress_parse(s, "s.txt", cases[i].text, strlen(cases[i].text), &err), -1);
 		if (strncmp(err.text, cases[i].says, strlen(cases[i].says)) != 0)
 			fail_msg("'%s': %s", cases[i].text, err.text);
 	}
@@ -144,7 +146,8 @@ static void test_bad_lines(void **state)
 	assert_string_equal(err.text, "s.txt:1: a zero byte: not a text file");
 	assert_int_equal(suppress_read(s, "/does/not/exist", &err), -1);
 	assert_string_equal(err.text,
-			    "cannot open the suppressions /does/not/exist: No such file or directory");
+			    "cannot open the suppressions /does/not/exist: No such file or "
+			    "directory");
 	suppress_free(s);
 }
 

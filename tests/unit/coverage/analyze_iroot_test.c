@@ -59,7 +59,8 @@ static void test_idioms(void **state)
 	iroots("0 create 0.1\n0 read x @a\n0.1 write x @b\n0 write x @c\n",
 	       "1p b a\n1p c b\n1xp a b\n1xp b c\n2xp a b c\n");
 	iroots("0 create 0.1\n0 write x @a\n0.1 read x @b\n0.1 write x @c\n0 read x @d\n",
-	       "1p a c\n1p b a\n1p c a\n1p d c\n1xp a b\n1xp c d\n2p a c d\n2p b a c\n3p b a d c\n3xp a b c d\n");
+	       "1p a c\n1p b a\n1p c a\n1p d c\n1xp a b\n1xp c d\n2p a c d\n2p b a c\n3p b a d c\n"
+	       "3xp a b c d\n");
 }
 
 /* Creation, join and conditions order in all runs; a mutex only in this one. */
@@ -68,8 +69,10 @@ static void test_order(void **state)
 	(void)state;
 	iroots("0 write x @a\n0 create 0.1\n0.1 write x @b\n0.1 end\n0 join 0.1\n0 write x @c\n",
 	       "1xp a b\n1xp b c\n2xp a b c\n");
-	iroots("0 create 0.1\n0 write x @a\n0 sem-post s\n0.1 sem-wait s\n0.1 write x @b\n", "1xp a b\n");
-	iroots("0 create 0.1\n0 lock m @l\n0 write x @a\n0 unlock m @u\n0.1 lock m @k\n0.1 write x @b\n"
+	iroots("0 create 0.1\n0 write x @a\n0 sem-post s\n0.1 sem-wait s\n0.1 write x @b\n",
+	       "1xp a b\n");
+	iroots("0 create 0.1\n0 lock m @l\n0 write x @a\n0 unlock m @u\n0.1 lock m @k\n"
+	       "0.1 write x @b\n"
 	       "0.1 unlock m @v\n",
 	       "1p b a\n1p v l\n1xp a b\n1xp u k\n");
 }

@@ -13,7 +13,8 @@ static char *memory;	/* SIZE bytes */
 
 static void map(void)
 {
-	memory = mmap(NULL, SIZE + 2 * GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, SIZE + 2 * GUARD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
 	assert_true(memory != MAP_FAILED);
 	assert_int_equal(mprotect(memory, GUARD, PROT_NONE), 0);
 	memory += GUARD;
@@ -66,7 +67,9 @@ static void damage(uint64_t *rng, char *at, uint64_t used, uint32_t words)
 		case 1: *word ^= 1u << random_below(rng, 32); break;
 		case 2: *word = random_below(rng, (uint32_t)(used / 8)); break;
 		case 3: *word = random_below(rng, UINT32_MAX); break;
-		case 4: *word = *((uint32_t *)(void *)at + random_below(rng, (uint32_t)(used / 4))); break;
+		case 4:
+			*word = *((uint32_t *)(void *)at + random_below(rng, (uint32_t)(used / 4)));
+			break;
 		}
 	}
 }
@@ -100,7 +103,8 @@ static void test_random(void **state)
 		}
 		memcpy(memory, good, SIZE);
 		/* The first bytes, up to all of it. */
-		damage(&rng, memory, round % 3 ? used : 1024, 1 + random_below(&rng, round % 4 ? 8 : 400));
+		damage(&rng, memory, round % 3 ? used : 1024,
+		       1 + random_below(&rng, round % 4 ? 8 : 400));
 		p = iroot_profile_open(memory, SIZE);
 		if (!p)
 			continue;

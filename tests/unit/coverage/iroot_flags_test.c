@@ -20,7 +20,9 @@ struct run {
 static void step(struct run *r, uint32_t thread, uint32_t op, uint64_t addr, uint64_t site)
 {
 	assert_true(r->count < MOST);
-	r->steps[r->count++] = (struct iroot_step){ .thread = thread, .op = op, .addr = addr, .size = 4, .site = site };
+	r->steps[r->count++] = (struct iroot_step){
+		.thread = thread, .op = op, .addr = addr, .size = 4, .site = site
+	};
 }
 
 static void reads(struct run *r, uint32_t thread, uint64_t addr, uint64_t site, unsigned times)
@@ -55,8 +57,8 @@ static bool expects(struct run *r, uint64_t first, uint64_t second)
 		iroot_profile_step(p, &r->steps[i]);
 	iroot_profile_finish(p);
 	while ((flags = iroot_profile_next(p, &cursor, &root)))
-		found |= flags & IROOT_PREDICTED && root.idiom == 1 && root.event[0].site == first &&
-			 root.event[1].site == second;
+		found |= flags & IROOT_PREDICTED && root.idiom == 1 &&
+			 root.event[0].site == first && root.event[1].site == second;
 	r->found_count = iroot_profile_flags(p, r->found);
 	free(memory);
 	return found;
@@ -217,9 +219,11 @@ static void test_list(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waits), cmocka_unit_test(test_known), cmocka_unit_test(test_few_reads),
-		cmocka_unit_test(test_loop), cmocka_unit_test(test_not_that_write), cmocka_unit_test(test_lock), cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_two_writes), cmocka_unit_test(test_list),
+		cmocka_unit_test(test_waits),	       cmocka_unit_test(test_known),
+		cmocka_unit_test(test_few_reads),      cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_not_that_write), cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_turns),	       cmocka_unit_test(test_two_writes),
+		cmocka_unit_test(test_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

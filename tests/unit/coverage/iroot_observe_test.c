@@ -16,7 +16,8 @@ static struct iroot_event event(uint64_t site)
 						   site >= 20 ? IROOT_WRITE : IROOT_READ };
 }
 
-static void expect(const struct roots *got, uint64_t idiom, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static void expect(const struct roots *got, uint64_t idiom, uint64_t a, uint64_t b, uint64_t c,
+		   uint64_t d)
 {
 	struct iroot root = { .idiom = idiom, .event = { event(a), event(b) } };
 
@@ -175,7 +176,10 @@ static void test_locks(void **state)
 static void test_last_but_one(void **state)
 {
 	const struct iroot_step section[] = {
-		STEP(1, ACQ, 0x9000, 30), STEP(1, R, 0x1000, 10), STEP(1, W, 0x1000, 20), STEP(1, REL, 0x9000, 40),
+		STEP(1, ACQ, 0x9000, 30),
+		STEP(1, R, 0x1000, 10),
+		STEP(1, W, 0x1000, 20),
+		STEP(1, REL, 0x9000, 40),
 	};
 	struct iroot_step steps[16];
 	struct roots *got;
@@ -186,7 +190,8 @@ static void test_last_but_one(void **state)
 		steps[i].thread = 1 + i / 4 % 2;
 	}
 	got = OBSERVED(steps, 3000);
-	expect(got, 6, 40, 30, 20, 10);		/* the first release and acquisition, the write and read at the end */
+	/* the first release and acquisition, the write and read at the end */
+	expect(got, 6, 40, 30, 20, 10);
 	free(got);
 }
 
@@ -213,7 +218,8 @@ static void test_random(void **state)
 	for (unsigned round = 0; round < 2000; round++) {
 		struct roots *wanted = calloc(1, sizeof(*wanted)), *got;
 		uint32_t window = 1 + random_below(&rng, 12);
-		size_t n = random_steps(&rng, steps, 5 + random_below(&rng, 80), 2 + round % 3, 5, true);
+		size_t n = random_steps(&rng, steps, 5 + random_below(&rng, 80), 2 + round % 3, 5,
+					true);
 
 		got = roots_of(steps, n, window, IROOT_EXPOSED);
 		slow_observe(steps, n, window, wanted);

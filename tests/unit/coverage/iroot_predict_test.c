@@ -18,7 +18,8 @@ static struct iroot_event event(uint64_t site)
 						   site >= 20 ? IROOT_WRITE : IROOT_READ };
 }
 
-static bool has(const struct roots *got, uint64_t idiom, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static bool has(const struct roots *got, uint64_t idiom, uint64_t a, uint64_t b, uint64_t c,
+		uint64_t d)
 {
 	struct iroot root = { .idiom = idiom, .event = { event(a), event(b) } };
 
@@ -75,7 +76,8 @@ static void test_example(void **state)
 	got = PREDICTED(locked, IROOT_WINDOW);
 	assert_int_equal(got->count, 3);
 	assert_true(has(got, 1, 21, 20, 0, 0));
-	assert_true(has(got, 1, 40, 31, 0, 0) && has(got, 1, 41, 30, 0, 0));	/* the lock itself */
+	/* the lock itself */
+	assert_true(has(got, 1, 40, 31, 0, 0) && has(got, 1, 41, 30, 0, 0));
 	free(got);
 }
 
@@ -215,7 +217,8 @@ static void test_barrier(void **state)
 		{ .thread = 1, .op = IROOT_OP_BARRIER_ENTER, .addr = 5 },
 		{ .thread = 2, .op = IROOT_OP_BARRIER_ENTER, .addr = 5 },
 		{ .thread = 1, .op = IROOT_OP_BARRIER_LEAVE, .addr = 5 },
-		{ .thread = 1, .op = IROOT_OP_BARRIER_ENTER, .addr = 5 },	/* of the next round */
+		/* of the next round */
+		{ .thread = 1, .op = IROOT_OP_BARRIER_ENTER, .addr = 5 },
 		{ .thread = 2, .op = IROOT_OP_BARRIER_LEAVE, .addr = 5 },
 		STEP(2, W, 0x1000, 21),
 	};
@@ -237,9 +240,12 @@ static void test_shortened(void **state)
 	(void)state;
 	while (n + 6 < sizeof(steps) / sizeof(steps[0])) {
 		struct iroot_step round[] = {
-			STEP(1, W, 0x1000, 20), { .thread = 1, .op = SIG, .addr = 7 },
-			{ .thread = 2, .op = WAIT, .addr = 7 }, STEP(2, R, 0x1000, 10),
-			{ .thread = 2, .op = SIG, .addr = 8 }, { .thread = 1, .op = WAIT, .addr = 8 },
+			STEP(1, W, 0x1000, 20),
+			{ .thread = 1, .op = SIG, .addr = 7 },
+			{ .thread = 2, .op = WAIT, .addr = 7 },
+			STEP(2, R, 0x1000, 10),
+			{ .thread = 2, .op = SIG, .addr = 8 },
+			{ .thread = 1, .op = WAIT, .addr = 8 },
 		};
 
 		memcpy(&steps[n], round, sizeof(round));
@@ -264,9 +270,11 @@ static void compare_random(uint64_t seed, unsigned rounds, bool create)
 		size_t n = 0;
 
 		for (uint32_t i = 2; create && i <= threads; i++)
-			steps[n++] = (struct iroot_step){ .thread = 1, .op = IROOT_OP_CREATE, .addr = i };
-		n += random_steps(&rng, steps + n, 5 + random_below(&rng, create ? 120 : 50), threads, create ? 1 : 3,
-				  false);
+			steps[n++] = (struct iroot_step){ .thread = 1,
+							  .op = IROOT_OP_CREATE,
+							  .addr = i };
+		n += random_steps(&rng, steps + n, 5 + random_below(&rng, create ? 120 : 50),
+				  threads, create ? 1 : 3, false);
 
 		got = roots_of(steps, n, window, IROOT_PREDICTED);
 		slow_predict(steps, n, window, wanted);

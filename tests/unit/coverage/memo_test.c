@@ -61,9 +61,12 @@ static struct memo *open_new(int i)
 	return m;
 }
 
-static int64_t add_event(struct memo *m, int64_t program, const char *key, enum iroot_access access, unsigned line)
+static int64_t add_event(struct memo *m, int64_t program, const char *key, enum iroot_access access,
+			 unsigned line)
 {
-	struct memo_event e = { .key = key, .access = access, .function = "f", .file = "a.c", .line = line };
+	struct memo_event e = {
+		.key = key, .access = access, .function = "f", .file = "a.c", .line = line
+	};
 	struct err err;
 	int64_t id = memo_event(m, program, &e, &err);
 
@@ -71,10 +74,12 @@ static int64_t add_event(struct memo *m, int64_t program, const char *key, enum 
 	return id;
 }
 
-static struct memo_root add_root(struct memo *m, int64_t program, int64_t a, int64_t b, uint64_t exposed,
-				 uint64_t predicted, int64_t run)
+static struct memo_root add_root(struct memo *m, int64_t program, int64_t a, int64_t b,
+				 uint64_t exposed, uint64_t predicted, int64_t run)
 {
-	struct memo_root r = { .idiom = 1, .event = { a, b }, .exposed = exposed, .predicted = predicted };
+	struct memo_root r = {
+		.idiom = 1, .event = { a, b }, .exposed = exposed, .predicted = predicted
+	};
 	struct err err = { "" };
 
 	if (memo_root(m, program, &r, run, &err) < 0)
@@ -176,7 +181,8 @@ static int count_roots(void *ctx, const struct memo_root *r)
 	return 0;
 }
 
-static void expect_roots(struct memo *m, int64_t program, int64_t count, uint64_t exposed, uint64_t predicted)
+static void expect_roots(struct memo *m, int64_t program, int64_t count, uint64_t exposed,
+			 uint64_t predicted)
 {
 	struct memo_root sum = { 0 };
 	struct err err;
@@ -236,7 +242,8 @@ static void test_merge(void **state)
 	if (memo_merge(m, path[1], &err) < 0)
 		fail_msg("%s", err.text);
 	expect_roots(m, p, 2, 3, 5);
-	assert_int_equal(memo_merge(m, path[1], &err), 0);	/* adds the counts again, but no rows */
+	/* adds the counts again, but no rows */
+	assert_int_equal(memo_merge(m, path[1], &err), 0);
 	expect_roots(m, p, 2, 5, 9);
 	assert_int_equal(memo_merge(m, path[0], &err), -1);
 	assert_non_null(strstr(err.text, "into itself"));

@@ -103,8 +103,12 @@ static bool should_stop(void *ctx)
 static bool shrink(const struct sim_program *p, uint64_t seed, struct target *t, unsigned most,
 		   struct delta_debug_result *out)
 {
-	struct delta_debug_config config = { .fails = fails, .keep = keep, .should_stop = should_stop,
-					     .ctx = t, .most = most, .thorough = true };
+	struct delta_debug_config config = { .fails = fails,
+					     .keep = keep,
+					     .should_stop = should_stop,
+					     .ctx = t,
+					     .most = most,
+					     .thorough = true };
 	struct sched_turn turns[SIM_STEPS];
 	static struct sim_result r;
 	struct sim_search search;

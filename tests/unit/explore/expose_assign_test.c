@@ -13,7 +13,9 @@
 /* A visit of thread t after `at` of its steps, accessing x; it took a lock `held` steps before. */
 static struct active_visit seen(uint64_t t, uint64_t at, uint64_t held, uint64_t x)
 {
-	return (struct active_visit){ { t, at, at - held, 0 }, x, 4, 100 * t + at, 100 * t + at - held };
+	return (struct active_visit){
+		{ t, at, at - held, 0 }, x, 4, 100 * t + at, 100 * t + at - held
+	};
 }
 
 static void test_one_dependency(void **state)
@@ -72,7 +74,8 @@ static void test_the_rest(void **state)
 static void test_crossing(void **state)
 {
 	const struct iroot root = { .idiom = 5 };
-	const struct active_visit a[] = { seen(1, 5, 0, 8) }, c[] = { seen(2, 3, 0, 8), seen(2, 4, 0, 16) };
+	const struct active_visit a[] = { seen(1, 5, 0, 8) },
+				  c[] = { seen(2, 3, 0, 8), seen(2, 4, 0, 16) };
 	const struct active_visit *const all[IROOT_EVENTS] = { a, a, c, c };
 	const uint32_t count[IROOT_EVENTS] = { 1, 0, 2, 0 };
 	struct expose_assignment parts[8];

@@ -15,7 +15,8 @@
 
 static void test_library(void **state)
 {
-	struct iroot r = { .idiom = 1, .event = { { .site = PROGRAM + 1 }, { .site = PROGRAM + 2 } } };
+	struct iroot r = { .idiom = 1,
+			   .event = { { .site = PROGRAM + 1 }, { .site = PROGRAM + 2 } } };
 	struct expose_target t;
 	struct places p;
 

@@ -110,8 +110,8 @@ static void test_first(void **state)
 	leads_free(&l);
 }
 
-static void expect_located(const struct lead *lead, const char *text, bool ordered, uint64_t a, uint64_t b,
-			   uint64_t c)
+static void expect_located(const struct lead *lead, const char *text, bool ordered, uint64_t a,
+			   uint64_t b, uint64_t c)
 {
 	uint64_t index[CANDIDATE_EVENTS];
 
@@ -132,7 +132,8 @@ static void test_locate(void **state)
 	expect_located(l.at[0], harm, true, 1, 1, 4);
 	/* `value` events have no index, calls have one. */
 	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read z @0x20\n0.1 value z 1\n"
-		       "0.1 enter 0x99 @0x19\n0.1 read x @0x21\n0.2 write x @0x23\n0.1 write x @0x22\n",
+		       "0.1 enter 0x99 @0x19\n0.1 read x @0x21\n0.2 write x @0x23\n"
+		       "0.1 write x @0x22\n",
 		       true, 2, 0, 3);
 	/*
 	 * The events are in another order; the run ended before the last event; the last event is
@@ -144,8 +145,8 @@ static void test_locate(void **state)
 	expect_located(l.at[0], "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n0.2 write x @0x23\n"
 		       "0.1 write y @0x22\n", true, 0, 0, LEAD_NO_EVENT);
 	/* The second wait at this site is the third event. It counts only if it returns. */
-	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n", true,
-		       LEAD_NO_EVENT, LEAD_NO_EVENT, LEAD_NO_EVENT);
+	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n",
+		       true, LEAD_NO_EVENT, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 cond-wait c m @0x31\n"
 		       "0 cond-wake c m @0x31\n", true, 2, LEAD_NO_EVENT, LEAD_NO_EVENT);
 	expect_located(&wait, "0 cond-wait c m @0x31\n0 lock m @0x32\n0 blocked lock @0x31\n", true,
@@ -228,7 +229,8 @@ static struct lead *explain(const char *others, const char *text, enum oracle_fa
 static void test_cause(void **state)
 {
 	static const char cut[] = "0 create 0.1\n0 create 0.2\n0.1 read x @0x21\n";
-	static const char late[] = "0 create 0.1\n0 create 0.2\n0.2 write x @0x24\n0.1 read x @0x21\n";
+	static const char late[] =
+		"0 create 0.1\n0 create 0.2\n0.2 write x @0x24\n0.1 read x @0x21\n";
 	struct lead *lead = explain(NULL, harm, ORACLE_ASSERT);
 
 	(void)state;
@@ -270,7 +272,8 @@ static void test_cycle(void **state)
 		"0 create 0.1\n0 create 0.2\n"
 		"0.1 lock a @0x31\n0.1 lock b @0x32\n0.1 unlock b\n0.1 unlock a\n"
 		"0.2 lock b @0x33\n0.2 lock a @0x34\n0.2 unlock a\n0.2 unlock b\n";
-	static const char stuck[] = "0 create 0.1\n0 create 0.2\n0.1 lock a @0x31\n0.2 lock b @0x33\n";
+	static const char stuck[] =
+		"0 create 0.1\n0 create 0.2\n0.1 lock a @0x31\n0.2 lock b @0x33\n";
 	uint8_t events[CANDIDATE_EVENTS];
 	struct lead *lead = explain(text, stuck, ORACLE_DEADLOCK);
 
@@ -288,7 +291,9 @@ static void test_cycle(void **state)
 static struct lead *freed(const char *text, const char *user, uint64_t object, uint64_t pc)
 {
 	struct oracle_result failure = {
-		.failure = ORACLE_UAF, .text = "4-byte write at +8 of a 64-byte block", .site_count = 1,
+		.failure = ORACLE_UAF,
+		.text = "4-byte write at +8 of a 64-byte block",
+		.site_count = 1,
 		.sites = { { 1, pc, object, "use" } },
 	};
 	const struct leads none = { 0 };
@@ -302,7 +307,8 @@ static void test_freed(void **state)
 	static const char gone[] =
 		"0 create 0.1\n0 malloc 0x6000 64 @0x10\n0 free 0x6000 @0x20\n"
 		"0 malloc 0x6000 64 @0x10\n0 malloc 0x7000 64 @0x10\n"
-		"0.1 write 0x6008:4 @0x31\n0.1 write 0x6008:4 @0x30\n0 free 0x7000 @0x20\n0 free 0x6000 @0x20\n";
+		"0.1 write 0x6008:4 @0x31\n0.1 write 0x6008:4 @0x30\n0 free 0x7000 @0x20\n"
+		"0 free 0x6000 @0x20\n";
 	struct lead *lead;
 	struct buf b = { 0 };
 

@@ -111,7 +111,8 @@ static void test_signal(void **state)
 	judge(f, ORACLE_FAILED, ORACLE_SIGNAL);
 	/* A core dump makes no difference. */
 	f->server.result.status = SIGABRT | 0x80;
-	print(&f->server.result.error, "one\nbank: bank.c:7: main: Assertion `x' failed.\nAborted\n");
+	print(&f->server.result.error,
+	      "one\nbank: bank.c:7: main: Assertion `x' failed.\nAborted\n");
 	judge(f, ORACLE_FAILED, ORACLE_ASSERT);
 	check_words(f, "assertion failed in thread 0.2\n"
 		       "  bank: bank.c:7: main: Assertion `x' failed.");
@@ -312,10 +313,13 @@ static void test_divergence(void **state)
 	f->report->pc = 0x10;
 	f->report->object = 0x20;
 	strcpy(f->report->text, "no");
-	check_divergence(f, &s, "diverged at event 14 in turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
-				"  thread 0.1 did this instead: write of 0x20 at 0x10");
+	check_divergence(
+		f, &s,
+		"diverged at event 14 in turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
+		"  thread 0.1 did this instead: write of 0x20 at 0x10");
 	f->report->kind = 9999;
-	check_divergence(f, &s, "diverged at event 14 in turn 2 of 3 (thread 0.1 was to take 5 steps): no");
+	check_divergence(
+		f, &s, "diverged at event 14 in turn 2 of 3 (thread 0.1 was to take 5 steps): no");
 	/* The turn cannot be taken: the description says where its thread waits. */
 	f->report->event = 0;
 	block(f, 0, 0xa1, 1);
@@ -326,7 +330,8 @@ static void test_divergence(void **state)
 	check_divergence(f, &s, "diverged at turn 2 of 3 (thread 0.1 was to take 5 steps): no\n"
 				"  thread 0.1 has ended");
 	f->report->turn = 2;
-	check_divergence(f, &s, "diverged at turn 3 of 3 (of thread 0.7): no\n  there is no thread 0.7");
+	check_divergence(f, &s,
+			 "diverged at turn 3 of 3 (of thread 0.7): no\n  there is no thread 0.7");
 	f->report->turn = 9;
 	check_divergence(f, &s, "diverged: no");
 	schedule_free(&s);
@@ -421,8 +426,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_exit), TEST(test_signal), TEST(test_output), TEST(test_check_command),
 		TEST(test_runs_without_verdict), TEST(test_deadlock), TEST(test_lost_wakeup),
-		TEST(test_memory),
-		TEST(test_bystanders), TEST(test_divergence), TEST(test_crash_site), TEST(test_interleavings), TEST(test_damaged_report), TEST(test_expect_output_file),
+		TEST(test_memory), TEST(test_bystanders), TEST(test_divergence),
+		TEST(test_crash_site), TEST(test_interleavings), TEST(test_damaged_report),
+		TEST(test_expect_output_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

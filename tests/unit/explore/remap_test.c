@@ -6,9 +6,10 @@
 
 static const char bank[] =
 	"snarl-schedule 1\ncause atomicity RWW balance\ngoal\n"
-	"0.2 bank.c:30#2 (ab+0x30, set, write balance) held at 0.2 bank.c:29#2 (ab+0x29, set, lock m) "
-	"after 0.1 bank.c:22#3 (ab+0x22, get, read balance)\n"
-	"0.1 bank.c:30#3 (ab+0x30, set, write balance) after 0.2 bank.c:30#2 (ab+0x30, set, write balance)\n"
+	"0.2 bank.c:30#2 (ab+0x30, set, write balance) held at 0.2 bank.c:29#2 (ab+0x29, set, lock "
+	"m) after 0.1 bank.c:22#3 (ab+0x22, get, read balance)\n"
+	"0.1 bank.c:30#3 (ab+0x30, set, write balance) after 0.2 bank.c:30#2 (ab+0x30, set, write "
+		"balance)\n"
 	"end\n";
 
 struct fixture {
@@ -34,16 +35,17 @@ static void end(struct fixture *f)
 	schedule_free(&f->schedule);
 }
 
-static void see(struct fixture *f, uint32_t thread, const char *function, unsigned line, unsigned kind,
-		const char *object, uint64_t pc, uint64_t nth, const struct remap_lock *lock)
+static void see(struct fixture *f, uint32_t thread, const char *function, unsigned line,
+		unsigned kind, const char *object, uint64_t pc, uint64_t nth,
+		const struct remap_lock *lock)
 {
 	char name[] = "0.0";
 
 	name[2] = (char)('0' + thread);
 	remap_observe(f->r, &(struct remap_observed){
 		.thread = name, .id = thread + 10, .kind = (uint16_t)kind, .line = line,
-		.index = f->index[thread]++, .pc = pc, .nth = nth, .function = function, .file = "b.c",
-		.object = object, .locks = lock, .lock_count = lock != NULL,
+		.index = f->index[thread]++, .pc = pc, .nth = nth, .function = function,
+		.file = "b.c", .object = object, .locks = lock, .lock_count = lock != NULL,
 	});
 }
 
@@ -180,7 +182,8 @@ static void test_gone(void **state)
 	remap_missing(f.r, &text);
 	assert_string_equal(buf_string(&text),
 			    "read balance in get (bank.c:22): the function no longer does this; "
-			    "write balance in set (bank.c:30): its function did not run in 1 recorded run");
+			    "write balance in set (bank.c:30): its function did not run in 1 "
+			    "recorded run");
 	buf_free(&text);
 	end(&f);
 }
@@ -228,8 +231,10 @@ static void test_parts(void **state)
 {
 	static const char text[] =
 		"snarl-schedule 1\ncause atomicity WxRyRxWy \"heap@h.c:5#1+8\"\ngoal\n"
-		"0.1 h.c:20#1 (use, read \"heap@h.c:5#1+8\") after 0.2 h.c:44#1 (reset, write \"heap@h.c:5#1+8\")\n"
-		"0.2 h.c:45#1 (reset, write heap@h.c:5#1) after 0.1 h.c:17#1 (use, read heap@h.c:5#1)\nend\n";
+		"0.1 h.c:20#1 (use, read \"heap@h.c:5#1+8\") after 0.2 h.c:44#1 (reset, write "
+		"\"heap@h.c:5#1+8\")\n"
+		"0.2 h.c:45#1 (reset, write heap@h.c:5#1) after 0.1 h.c:17#1 (use, read "
+		"heap@h.c:5#1)\nend\n";
 	struct fixture f;
 
 	(void)state;

@@ -42,7 +42,8 @@ static void test_bad_goals(void **state)
 		  "f:3: the line has to be from 1 to 4294967295");
 	check_bad(HEAD "goal\n0 a.c:1#0 after 0 a.c:1\nend\n",
 		  "f:3: the count after # has to be from 1 to 18446744073709551615");
-	check_bad(HEAD "goal\n0 a.c:1 (xy+0x1) after 0 a.c:1\nend\n", "f:3: 'xy' is not a build-id");
+	check_bad(HEAD "goal\n0 a.c:1 (xy+0x1) after 0 a.c:1\nend\n",
+		  "f:3: 'xy' is not a build-id");
 	check_bad(HEAD "goal\n0 a.c:1 (ab+1) after 0 a.c:1\nend\n",
 		  "f:3: the offset has to begin with 0x");
 	check_bad(HEAD "goal\n0 a.c:1 (ab+0x1 after 0 a.c:1\nend\n", "f:3: ')' is missing");
@@ -75,7 +76,8 @@ static void test_goal_places(void **state)
 	schedule_free(&s);
 	buf_clear(&plan);
 	/* The order's second event is the `held at` event. */
-	parse_good(&s, HEAD "goal\n0.1 a.c:3#2 (ab+0x10) held at 0.1 a.c:2 (ab+0xc) after * *#4\nend\n");
+	parse_good(&s, HEAD
+		   "goal\n0.1 a.c:3#2 (ab+0x10) held at 0.1 a.c:2 (ab+0xc) after * *#4\nend\n");
 	assert_int_equal(schedule_plan(&s, &places, &plan, &err), 0);
 	memcpy(&order, plan.data + sizeof(struct sched_plan), sizeof(order));
 	assert_true(order.second.site == 0x100c && order.second.nth == 1);

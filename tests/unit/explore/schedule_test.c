@@ -60,8 +60,8 @@ static const char full[] =
 	"goal\n"
 	"\t0.2 bank.c:41#3 (0123456789abcdef+0x1234, deposit) after 0.1 bank.c:30#1\n"
 	"\t* \"a b.c\":7#1 (\"operator()(int, char)\") after 0 *#2 (ab+0x1)\n"
-	"\t0.2 bank.c:41#3 (ab+0x4, deposit, write \"balance+8\") held at 0.2 bank.c:40#3 (deposit, lock m) "
-	"after 0.1 bank.c:30#1 (ab+0x1, ??, read heap@q.c:3#1)\n"
+	"\t0.2 bank.c:41#3 (ab+0x4, deposit, write \"balance+8\") held at 0.2 bank.c:40#3 "
+	"(deposit, lock m) after 0.1 bank.c:30#1 (ab+0x1, ??, read heap@q.c:3#1)\n"
 	"\n"
 	"end\n";
 
@@ -107,7 +107,8 @@ static void test_free_form(void **state)
 	struct schedule s;
 
 	(void)state;
-	parse_good(&s, "# by hand\nsnarl-schedule 1\r\n\n  seed   7\n exact\n0\tx 3\n   # c\n\t0.1 x 2 \nend\n\n#\n");
+	parse_good(&s, "# by hand\nsnarl-schedule 1\r\n\n  seed   7\n exact\n0\tx 3\n   # c\n"
+		       "\t0.1 x 2 \nend\n\n#\n");
 	assert_true(s.seed == 7);
 	assert_int_equal(s.turn_count, 2);
 	assert_null(s.program);
@@ -314,7 +315,8 @@ static void test_from_run_and_back(void **state)
 	const uint64_t many = 0x123456789abull;
 	const struct turn turns[] = {
 		{ 0, SCHED_TURN_RUN, 4, 0x89ab12cd }, { 1, SCHED_TURN_EXPIRE, 0, 0 },
-		{ 2, SCHED_TURN_WAKE, 0, 0 }, { 7, SCHED_TURN_RUN, 3, 0 },	/* damaged: no thread 7 */
+		/* damaged: no thread 7 */
+		{ 2, SCHED_TURN_WAKE, 0, 0 }, { 7, SCHED_TURN_RUN, 3, 0 },
 		{ 2, SCHED_TURN_RUN, many, 0 },
 	};
 	const struct sched_turn wanted[] = {
@@ -331,7 +333,8 @@ static void test_from_run_and_back(void **state)
 	b->report.checks = 3;
 	schedule_set_turns(&s, b);
 	schedule_text(&s, &text);
-	assert_string_equal(buf_string(&text), HEAD "steps 1250999896495\n\nexact\n\t0 x 4 check=89ab12cd\n\t0.1 timeout\n"
+	assert_string_equal(buf_string(&text), HEAD
+			    "steps 1250999896495\n\nexact\n\t0 x 4 check=89ab12cd\n\t0.1 timeout\n"
 			    "\twake 0.1.1\n\t0.1.1 x 1250999896491\n\n"
 			    "events\n\t616263\n\nend\n");
 	assert_int_equal(schedule_plan(&s, NULL, &plan, &err), 0);
@@ -340,7 +343,8 @@ static void test_from_run_and_back(void **state)
 	assert_int_equal(head.size, plan.size);
 	assert_memory_equal(plan.data + sizeof(head), wanted, sizeof(wanted));
 	assert_int_equal(head.checks, 3);
-	assert_memory_equal(sched_plan_checks((const struct sched_plan *)(const void *)plan.data), "abc", 3);
+	assert_memory_equal(sched_plan_checks((const struct sched_plan *)(const void *)plan.data),
+			    "abc", 3);
 	/* A damaged report: more words than the area has. */
 	b->report.checks = UINT64_MAX;
 	schedule_set_turns(&s, b);
@@ -401,7 +405,8 @@ static void test_mutations(void **state)
 		memcpy(text, full, sizeof(full));
 		for (int n = 0; n < 3; n++) {
 			rng = rng * 6364136223846793005ull + 1442695040888963407ull;
-			text[(rng >> 33) % (sizeof(full) - 1)] = (uint8_t)" \t\n0x#\"\\+.:(*,1e"[rng >> 20 & 15];
+			text[(rng >> 33) % (sizeof(full) - 1)] =
+				(uint8_t) " \t\n0x#\"\\+.:(*,1e"[rng >> 20 & 15];
 		}
 		fuzz_schedule(text, sizeof(full) - 1);
 	}

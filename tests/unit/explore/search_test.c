@@ -139,7 +139,8 @@ static void test_unproved_and_causes(void **state)
 	search(&seen, &stats, "random", config, MORE);
 	assert_int_equal(seen.count, 3);
 	buf_free(&seen.text);
-	search(&seen, &stats, "random", config, (struct how){ .by_parity = true, .answer = SEARCH_MORE });
+	search(&seen, &stats, "random", config,
+	       (struct how){ .by_parity = true, .answer = SEARCH_MORE });
 	assert_int_equal(seen.count, 6);
 	buf_free(&seen.text);
 	search(&seen, &stats, "random", config, (struct how){ .answer = SEARCH_DOUBT });
@@ -203,7 +204,8 @@ static void test_stop(void **state)
 /* A generation ends before runs 1, 2, 4 … 256, and at the end of the search. */
 static void test_generations(void **state)
 {
-	struct search_config config = { .plan = { .jobs = 2, .keep_going = true }, .budget.runs = 300 };
+	struct search_config config = { .plan = { .jobs = 2, .keep_going = true },
+					.budget.runs = 300 };
 	struct search_stats stats;
 	struct seen seen;
 

@@ -130,7 +130,8 @@ static void test_input_is_rewound(void **state)
 	open_fake(&f, "input", false, 60);
 	server_close(&f.server);
 	assert_int_equal(target_input(&f.target, fd, &f.err), 0);
-	assert_int_equal(server_open(&f.server, &(struct server_config){ .target = &f.target }, &f.err), 0);
+	assert_int_equal(
+		server_open(&f.server, &(struct server_config){ .target = &f.target }, &f.err), 0);
 	for (int i = 0; i < 2; i++) {
 		run(&f);
 		assert_string_equal(out_text(&f, &text), "first\n");
@@ -179,8 +180,10 @@ static void test_not_controlled(void **state)
 
 	(void)state;
 	assert_int_equal(target_init(&f.target, argv, NULL, &f.err), 0);
-	assert_int_equal(server_open(&f.server, &(struct server_config){ .target = &f.target }, &f.err), -1);
-	assert_non_null(strstr(f.err.text, "is not under snarl's control; was it built with snarl-cc?"));
+	assert_int_equal(
+		server_open(&f.server, &(struct server_config){ .target = &f.target }, &f.err), -1);
+	assert_non_null(
+		strstr(f.err.text, "is not under snarl's control; was it built with snarl-cc?"));
 	close_fake(&f);
 }
 
@@ -241,7 +244,8 @@ static void test_snapshot(void **state)
 /* Variables that schedules save come first: the well-known ones and those asked for. */
 static void test_environment(void **state)
 {
-	static const char *const want[] = { "LC_ALL=C", "MALLOC_X=1", "MY_TOKEN=t", "GIVEN=1", "PLAIN=x", "SSH_CLIENT=c" };
+	static const char *const want[] = { "LC_ALL=C", "MALLOC_X=1", "MY_TOKEN=t",
+					    "GIVEN=1",	"PLAIN=x",    "SSH_CLIENT=c" };
 	char *argv[] = { (char *)"/proc/self/exe", NULL };
 	const char *const keep[] = { "MY_TOKEN", "GIVEN=1", "MISSING", NULL };
 	struct schedule s = { .program = argv[0], .directory = (char *)"/" };

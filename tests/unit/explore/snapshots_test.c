@@ -24,7 +24,8 @@ static void expand(const struct sched_turn *turns, size_t count, struct list *ou
 {
 	out->count = 0;
 	for (size_t i = 0; i < count; i++)
-		for (uint64_t k = 0; k < (turns[i].kind == SCHED_TURN_RUN ? turns[i].steps : 1); k++)
+		for (uint64_t k = 0; k < (turns[i].kind == SCHED_TURN_RUN ? turns[i].steps : 1);
+		     k++)
 			out->at[out->count++] = (struct sched_turn){ .name = turns[i].name,
 								     .kind = turns[i].kind };
 }
@@ -61,7 +62,8 @@ static void test_parts(void **state)
 		to = rng_below(&rng, steps + 1);
 		from = rng_below(&rng, to + 1);
 		used = snapshots_cut(&(struct snapshots_point){ turns, count, from }, 0, cut);
-		used += snapshots_cut(&(struct snapshots_point){ turns, count, to }, from, cut + used);
+		used += snapshots_cut(&(struct snapshots_point){ turns, count, to }, from,
+				      cut + used);
 		if (from == 0)	/* then both parts contain the turns before the first step */
 			used = snapshots_cut(&(struct snapshots_point){ turns, count, to }, 0, cut);
 		expand(turns, count, &whole);
@@ -82,14 +84,18 @@ static void test_parts(void **state)
 static void test_possible(void **state)
 {
 	static const struct sched_turn turns[] = {
-		{ .name = 1, .steps = 3 }, { .name = 2, .kind = SCHED_TURN_WAKE }, { .name = 1, .steps = 2 },
-		{ .name = 2, .kind = SCHED_TURN_EXPIRE }, { .name = 2, .steps = 4 },
+		{ .name = 1, .steps = 3 }, { .name = 2, .kind = SCHED_TURN_WAKE },
+		{ .name = 1, .steps = 2 }, { .name = 2, .kind = SCHED_TURN_EXPIRE },
+		{ .name = 2, .steps = 4 },
 	};
-	static const bool possible[] = { true, true, true, true, true, false, true, true, true, true };
+	static const bool possible[] = {
+		true, true, true, true, true, false, true, true, true, true
+	};
 
 	(void)state;
 	for (uint64_t i = 0; i < 10; i++)
-		assert_int_equal(snapshots_possible(&(struct snapshots_point){ turns, 5, i }), possible[i]);
+		assert_int_equal(snapshots_possible(&(struct snapshots_point){ turns, 5, i }),
+				 possible[i]);
 	assert_false(snapshots_possible(&(struct snapshots_point){ turns, 5, 10 }));
 }
 

@@ -58,8 +58,10 @@ static void test_several_between(void **state)
 static void test_sizes(void **state)
 {
 	struct learn_step s[] = {
-		{ 1, IROOT_OP_READ, 0x1000, 16, 1, 1, 0 }, { 2, IROOT_OP_WRITE, 0x100c, 4, 2, 2, 0 },
-		{ 1, IROOT_OP_READ, 0x1000, 4, 3, 3, 0 }, { 1, IROOT_OP_READ, 0x1008, 1, 4, 4, 0 },
+		{ 1, IROOT_OP_READ, 0x1000, 16, 1, 1, 0 },
+		{ 2, IROOT_OP_WRITE, 0x100c, 4, 2, 2, 0 },
+		{ 1, IROOT_OP_READ, 0x1000, 4, 3, 3, 0 },
+		{ 1, IROOT_OP_READ, 0x1008, 1, 4, 4, 0 },
 	};
 	char *got = run(s, 4);
 

@@ -160,7 +160,8 @@ static void test_repeated_places(void **state)
 		}
 		wanted = slow(&w);
 		got = found(&w);
-		for (char *line = strtok_r(wanted, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		for (char *line = strtok_r(wanted, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save)) {
 			char whole[40];
 
 			snprintf(whole, sizeof(whole), "%s\n", line);
@@ -226,8 +227,8 @@ static void test_by_hand(void **state)
 	(void)state;
 	expect(locked, sizeof(locked) / sizeof(*locked), "2 3\nvisit 2 6\n", "2 3\nvisit 2 6\n");
 	expect(ordered, sizeof(ordered) / sizeof(*ordered), "", "");
-	expect(unlocked, sizeof(unlocked) / sizeof(*unlocked), "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n",
-	       "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n");
+	expect(unlocked, sizeof(unlocked) / sizeof(*unlocked),
+	       "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n", "3 4\nvisit 1 3\nvisit 1 4\nvisit 3 2\n");
 	expect(once, sizeof(once) / sizeof(*once), "visit 1 1\n", "1 2\nvisit 1 1\n");
 	expect(phases, sizeof(phases) / sizeof(*phases), "", "");
 }

@@ -26,9 +26,12 @@ static void test_harm(void **state)
 static void test_checked(void **state)
 {
 	struct known_site sites[] = {
-		{ .access = LEARN_READ, .runs = 3 }, { .access = LEARN_WRITE, .runs = 3 },
-		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_READ, .runs = 3 },
-		{ .access = LEARN_WRITE, .runs = 3 }, { .access = LEARN_READ, .runs = 21 },
+		{ .access = LEARN_READ, .runs = 3 },
+		{ .access = LEARN_WRITE, .runs = 3 },
+		{ .access = LEARN_READ, .runs = 3, .broken = 1 },
+		{ .access = LEARN_READ, .runs = 3 },
+		{ .access = LEARN_WRITE, .runs = 3 },
+		{ .access = LEARN_READ, .runs = 21 },
 	};
 	/*
 	 * Site 1 follows 0, which follows 2; site 4 could break 1. 3 follows 2. 5 has another
@@ -38,11 +41,16 @@ static void test_checked(void **state)
 		{ 2, 0, 3, 0 }, { 0, 1, 3, 2 }, { 2, 3, 3, 0 }, { 5, 5, 2, 2 }
 	};
 	struct known_pair between[] = { { 4, 1, 0, 0, 0 } };
-	struct known k = { .sites = sites, .count = 6, .locals = locals, .local_count = 4, .between = between,
+	struct known k = { .sites = sites,
+			   .count = 6,
+			   .locals = locals,
+			   .local_count = 4,
+			   .between = between,
 			   .between_count = 1 };
 	uint32_t *marks = compile_marks(&k, 0);
-	const uint32_t wanted[] = { RULES_CHECK, RULES_CHECK | RULES_BREAKABLE, RULES_CHECK, RULES_CHECK,
-				   RULES_CHECK, 0 };
+	const uint32_t wanted[] = { RULES_CHECK, RULES_CHECK | RULES_BREAKABLE,
+				    RULES_CHECK, RULES_CHECK,
+				    RULES_CHECK, 0 };
 
 	(void)state;
 	for (size_t i = 0; i < k.count; i++)
@@ -57,8 +65,10 @@ static void test_checked(void **state)
 static void test_late(void **state)
 {
 	enum { LOCKED, RACING, LOCK, OTHER };
-	struct known_site sites[] = { [LOCKED] = { .access = LEARN_READ }, [RACING] = { .access = LEARN_READ },
-				      [LOCK] = { .access = LEARN_LOCK }, [OTHER] = { .access = LEARN_WRITE } };
+	struct known_site sites[] = { [LOCKED] = { .access = LEARN_READ },
+				      [RACING] = { .access = LEARN_READ },
+				      [LOCK] = { .access = LEARN_LOCK },
+				      [OTHER] = { .access = LEARN_WRITE } };
 	struct known_pair pairs[] = {
 		{ .first = LOCKED, .second = LOCKED, .how = STORE_AFTER },
 		{ .first = OTHER, .second = LOCKED, .how = STORE_CONFLICT },
@@ -84,16 +94,22 @@ static void test_late(void **state)
 static void test_rules(void **state)
 {
 	struct known_site sites[] = {
-		{ .access = LEARN_READ, .runs = 3, .cuts = LIFETX_BEFORE }, { .access = LEARN_WRITE, .runs = 3, .broken = 1 },
-		{ .access = LEARN_READ, .runs = 3, .broken = 1 }, { .access = LEARN_WRITE, .runs = 3 },
+		{ .access = LEARN_READ, .runs = 3, .cuts = LIFETX_BEFORE },
+		{ .access = LEARN_WRITE, .runs = 3, .broken = 1 },
+		{ .access = LEARN_READ, .runs = 3, .broken = 1 },
+		{ .access = LEARN_WRITE, .runs = 3 },
 		{ .access = LEARN_FUNCTION, .cuts = LIFETX_EXIT },
 	};
 	struct learnt_address places[] = {
-		{ 4, (char *)"abcd", 0x10, true }, { 0, (char *)"abcd", 0x20, true }, { 0, (char *)"abcd", 0x28, true },
-		{ 1, (char *)"abcd", 0x30, true }, { 2, (char *)"abcd", 0x40, true }, { 3, (char *)"abcd", 0x40, true },
+		{ 4, (char *)"abcd", 0x10, true }, { 0, (char *)"abcd", 0x20, true },
+		{ 0, (char *)"abcd", 0x28, true },
+		{ 1, (char *)"abcd", 0x30, true }, { 2, (char *)"abcd", 0x40, true },
+		{ 3, (char *)"abcd", 0x40, true },
 		{ 0, (char *)"eeee", 0x99, false },	/* an old build */
 	};
-	struct known_pair pairs[] = { { 0, 1, 0, 2, 12 }, { 1, 0, 2, 2, 12 }, { 3, 1, 1, 0, 0 }, { 1, 1, 1, 1, 12 } };
+	struct known_pair pairs[] = {
+		{ 0, 1, 0, 2, 12 }, { 1, 0, 2, 2, 12 }, { 3, 1, 1, 0, 0 }, { 1, 1, 1, 1, 12 }
+	};
 	struct known_pair members[] = { { 4, 0, 0, 0, 0 }, { 4, 1, 0, 0, 0 } };
 	struct known_pair orders[] = { { 0, 1, 0, 0, 0 } };
 	/*
@@ -134,18 +150,21 @@ static void test_rules(void **state)
 	const uint32_t *numbers = (const void *)(out.data + h.numbers_at);
 
 	assert_true(m->id_size == 2 && m->id[0] == 0xab && m->id[1] == 0xcd);
-	assert_true(m->first_site == 1 && m->sites == 5 && m->first_function == 0 && m->functions == 1);
+	assert_true(m->first_site == 1 && m->sites == 5 && m->first_function == 0 &&
+		    m->functions == 1);
 	assert_true(f->offset == 0x10 && f->flags == (1 | 4));
 	/* Of the write's three predecessors, one was never seen. The read is at two offsets. */
-	assert_int_equal(s[1].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_IN_TX | RULES_CUT |
-			 RULES_REMOTE);
+	assert_int_equal(s[1].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_IN_TX |
+					     RULES_CUT | RULES_REMOTE);
 	assert_int_equal(s[2].flags, s[1].flags);
 	assert_true(s[1].offset == 0x20 && s[2].offset == 0x28);
-	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX | RULES_WRITE | RULES_REMOTE);
+	assert_int_equal(s[3].flags, RULES_PSET | RULES_OPEN | RULES_SOURCE | RULES_IN_TX |
+					     RULES_WRITE | RULES_REMOTE);
 	assert_int_equal(s[3].before_count, 5);
 	assert_true(numbers[s[3].before] == 3 && numbers[s[3].before + 1] == 5);
 	/* The thread itself came from the read of memcpy, or from the read at either offset. */
-	assert_true(numbers[s[3].before + 2] == (1 | RULES_OWN) && numbers[s[3].before + 3] == (2 | RULES_OWN) &&
+	assert_true(numbers[s[3].before + 2] == (1 | RULES_OWN) &&
+		    numbers[s[3].before + 3] == (2 | RULES_OWN) &&
 		    numbers[s[3].before + 4] == (4 | RULES_OWN));
 	assert_true(s[1].before_count == 1 && numbers[s[1].before] == 3);
 	assert_true(s[1].after == 0 && s[3].after == 1 && s[4].after == 0 && s[5].after == 4);
@@ -153,7 +172,8 @@ static void test_rules(void **state)
 	assert_int_equal(s[4].flags, RULES_PSET);
 	assert_int_equal(s[5].flags, RULES_INVARIANT | RULES_PSET | RULES_SOURCE | RULES_WRITE);
 	assert_true(s[4].offset == 0x40 && s[5].offset == 0x40);
-	assert_true(stats.sites == 5 && stats.open == 1 && stats.transactions == 1 && stats.members == 3);
+	assert_true(stats.sites == 5 && stats.open == 1 && stats.transactions == 1 &&
+		    stats.members == 3);
 	buf_free(&out);
 }
 int main(void)

@@ -61,7 +61,8 @@ static void test_by_hand(void **state)
 	/* the thread made a blocking call */
 	expect("1R0 2W0 1U0 1W0", "");
 	expect("1R0 2W0 2U0 1W0", "inside 1 2\nnear 1 4\n");	/* the other thread did */
-	expect("1R0 2R0 3R0 2W0 1W0", "inside 1 2\ninside 1 3\ninside 1 4\ninside 2 3\nnear 1 5\nnear 2 4\n");
+	expect("1R0 2R0 3R0 2W0 1W0",
+	       "inside 1 2\ninside 1 3\ninside 1 4\ninside 2 3\nnear 1 5\nnear 2 4\n");
 	expect("1R0 1R0 2W0 1R0", "inside 2 3\nnear 1 2\nnear 2 4\n");
 	expect("1A0 2A0 1A0", "inside 1 2\nnear 1 3\n");
 	expect("1A0 2W0 1A0", "near 1 3\n");			/* accesses do not visit a lock */

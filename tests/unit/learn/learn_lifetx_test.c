@@ -9,7 +9,8 @@ static char *cuts_of(struct lifetx *l, size_t sites)
 
 	for (uint32_t i = 1; i <= sites; i++)
 		if (lifetx_cuts(l, i))
-			buf_addf(&b, "%u%s%s%s\n", i, lifetx_cuts(l, i) & LIFETX_BEFORE ? " before" : "",
+			buf_addf(&b, "%u%s%s%s\n", i,
+				 lifetx_cuts(l, i) & LIFETX_BEFORE ? " before" : "",
 				 lifetx_cuts(l, i) & LIFETX_ENTRY ? " entry" : "",
 				 lifetx_cuts(l, i) & LIFETX_EXIT ? " exit" : "");
 	return sorted(&b);
@@ -286,8 +287,12 @@ static void test_memory(void **state)
 	(void)state;
 	lifetx_set_cuts(l, 1, LIFETX_BEFORE);
 	for (unsigned i = 0; i < 10000; i++) {
-		struct learn_step s = { .thread = 1 + i % 2, .op = IROOT_OP_WRITE, .addr = 0x1000, .size = 8,
-					.site = 1, .at = i };
+		struct learn_step s = { .thread = 1 + i % 2,
+					.op = IROOT_OP_WRITE,
+					.addr = 0x1000,
+					.size = 8,
+					.site = 1,
+					.at = i };
 
 		lifetx_step(l, &s, false);
 		assert_true(lifetx_live(l) <= 4);

@@ -11,7 +11,8 @@ static char *run(const struct learn_step *steps, size_t count)
 	for (size_t i = 0; i < count; i++)
 		pset_step(p, &steps[i]);
 	for (size_t i = 0; i < pset_pairs(p)->count; i++)
-		buf_addf(&b, "%u after %u\n", pset_pairs(p)->items[i].second, pset_pairs(p)->items[i].first);
+		buf_addf(&b, "%u after %u\n", pset_pairs(p)->items[i].second,
+			 pset_pairs(p)->items[i].first);
 	pset_free(p);
 	return sorted(&b);
 }

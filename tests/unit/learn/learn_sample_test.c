@@ -132,8 +132,9 @@ static void test_fresh(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines), cmocka_unit_test(test_bursts), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_ranges), cmocka_unit_test(test_fresh),
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_bursts),
+		cmocka_unit_test(test_many),  cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_fresh),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,10 +91,12 @@ static uint64_t seen(const struct known_pair *pairs, size_t count, uint32_t firs
 static const char bank[] =
 	"0 create 0.1\n0 create 0.2\n"
 	"0.1 enter @teller\n"
-	"0.1 lock m @l1\n0.1 read x:8 @get\n0.1 unlock m @u1\n0.1 lock m @l2\n0.1 write x:8 @set\n0.1 unlock m @u2\n"
+	"0.1 lock m @l1\n0.1 read x:8 @get\n0.1 unlock m @u1\n0.1 lock m @l2\n0.1 write x:8 @set\n"
+		"0.1 unlock m @u2\n"
 	"0.1 exit\n"
 	"0.2 enter @teller\n"
-	"0.2 lock m @l1\n0.2 read x:8 @get\n0.2 unlock m @u1\n0.2 lock m @l2\n0.2 write x:8 @set\n0.2 unlock m @u2\n"
+	"0.2 lock m @l1\n0.2 read x:8 @get\n0.2 unlock m @u1\n0.2 lock m @l2\n0.2 write x:8 @set\n"
+		"0.2 unlock m @u2\n"
 	"0.2 exit\n";
 
 static void test_bank(void **state)
@@ -133,12 +135,16 @@ static void test_guard_set(void **state)
 {
 	static const char whole[] =
 		"0 create 0.1\n0 create 0.2\n"
-		"0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 read y:8 @b\n0.1 unlock m\n0.1 exit\n"
-		"0.2 enter @g\n0.2 lock m\n0.2 write y:8 @c\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
+		"0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 read y:8 @b\n0.1 unlock m\n"
+		"0.1 exit\n"
+		"0.2 enter @g\n0.2 lock m\n0.2 write y:8 @c\n0.2 read x:8 @d\n0.2 unlock m\n"
+		"0.2 exit\n";
 	static const char parts[] =
-		"0 create 0.1\n0 create 0.2\n0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n"
+		"0 create 0.1\n0 create 0.2\n0.1 enter @f\n0.1 lock m\n0.1 write x:8 @a\n"
+		"0.1 unlock m\n"
 		"0.1 lock n\n0.1 read y:8 @b\n0.1 unlock n\n0.1 exit\n0.2 enter @g\n0.2 lock n @l\n"
-		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n0.2 exit\n";
+		"0.2 write y:8 @c\n0.2 unlock n\n0.2 lock m\n0.2 read x:8 @d\n0.2 unlock m\n"
+		"0.2 exit\n";
 	struct guard_set_gate gates[16] = { 0 };
 	struct known k;
 	uint32_t *marks;
@@ -199,11 +205,18 @@ static unsigned cancel_marks(const char *text)
 static void test_cancellations(void **state)
 {
 	(void)state;
-	assert_int_equal(cancel_marks("0 create 0.1\n0.1 lock m\n0.1 write x:8 @a\n0 cancel 0.1 @c\n0.1 unlock m\n"
-				      "0.1 sem-wait s unwound =ECANCELED @w\n0.1 write x:8 @a\n0.1 end\n"), RULES_LATE);
-	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 end\n"),
-			 RULES_LATE);
-	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 unlock m\n0.1 end\n"), 0);
+	assert_int_equal(
+		cancel_marks("0 create 0.1\n0.1 lock m\n0.1 write x:8 @a\n0 cancel 0.1 @c\n"
+			     "0.1 unlock m\n"
+			     "0.1 sem-wait s unwound =ECANCELED @w\n0.1 write x:8 @a\n0.1 end\n"),
+		RULES_LATE);
+	assert_int_equal(
+		cancel_marks(
+			"0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n0.1 write x:8 @a\n0.1 end\n"),
+		RULES_LATE);
+	assert_int_equal(cancel_marks("0 create 0.1\n0 cancel 0.1 @c\n0.1 lock m\n"
+				      "0.1 write x:8 @a\n0.1 unlock m\n0.1 end\n"),
+			 0);
 }
 
 /* What a barrier orders is not expected in another order. */
@@ -214,8 +227,10 @@ static void test_barrier(void **state)
 
 	(void)state;
 	learn_from(&learner, "0 barrier-init b 2\n0 create 0.1\n"
-	      "0 write x:8 @w\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n0.1 barrier-leave b\n"
-	      "0.1 read x:8 @r\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n0.1 barrier-leave b\n"
+	      "0 write x:8 @w\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n"
+	      "0.1 barrier-leave b\n"
+	      "0.1 read x:8 @r\n0 barrier-enter b\n0.1 barrier-enter b\n0 barrier-leave b\n"
+	      "0.1 barrier-leave b\n"
 	      "0.1 write x:8 @v\n");
 	load_known(store, &k);
 	assert_true(follows(&k, "w", LEARN_WRITE, "r", LEARN_READ, false));
@@ -267,7 +282,8 @@ static void probe(const char *text, bool passed)
 	struct err err = { "" };
 
 	write_trace("probed", text);
-	learner_read(&reading, test_path("probed"), passed ? LEARNER_PROBE : LEARNER_FAILED, learner.granularity, 1, NULL);
+	learner_read(&reading, test_path("probed"), passed ? LEARNER_PROBE : LEARNER_FAILED,
+		     learner.granularity, 1, NULL);
 	if (learner_take(&learner, &reading, "", "probe", &news, &err) < 0)
 		fail_msg("%s", err.text);
 	learner_reading_free(&reading);
@@ -279,7 +295,8 @@ static void probe(const char *text, bool passed)
  */
 static void test_probe(void **state)
 {
-	static const char whole[] = "0 create 0.1\n0 read x:8 @a\n0 read x:8 @b\n0.1 write x:8 @w\n";
+	static const char whole[] =
+		"0 create 0.1\n0 read x:8 @a\n0 read x:8 @b\n0.1 write x:8 @w\n";
 	struct err err;
 	struct known k;
 
@@ -288,7 +305,8 @@ static void test_probe(void **state)
 	assert_int_equal(store_unbroken(store, learner.program, 0, &err), 1);
 	probe(torn, true);
 	load_known(store, &k);
-	assert_true(k.sites[site(&k, "b", LEARN_READ)].runs == 2 && k.sites[site(&k, "b", LEARN_READ)].broken == 1);
+	assert_true(k.sites[site(&k, "b", LEARN_READ)].runs == 2 &&
+		    k.sites[site(&k, "b", LEARN_READ)].broken == 1);
 	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
 	assert_false(follows(&k, "w", LEARN_WRITE, "b", LEARN_READ, false));
 	assert_int_equal(k.sites[site(&k, "b", LEARN_READ)].cuts, 0);
@@ -298,7 +316,8 @@ static void test_probe(void **state)
 	/* One failure is not enough, but a reason to make more probes. */
 	probe(torn, false);
 	load_known(store, &k);
-	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 1 && k.sites[site(&k, "b", LEARN_READ)].harmed == 1);
+	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 1 &&
+		    k.sites[site(&k, "b", LEARN_READ)].harmed == 1);
 	assert_true(k.sites[site(&k, "b", LEARN_READ)].runs == 2 && k.run_count == 2);
 	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
 	known_free(&k);
@@ -310,7 +329,8 @@ static void test_probe(void **state)
 	/* Broken in 2 of 3 failing and 1 of 2 passing runs: not the reason of the failures. */
 	probe(whole, false);
 	load_known(store, &k);
-	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 3 && k.sites[site(&k, "b", LEARN_READ)].harmed == 2);
+	assert_true(k.sites[site(&k, "b", LEARN_READ)].failed == 3 &&
+		    k.sites[site(&k, "b", LEARN_READ)].harmed == 2);
 	assert_false(known_holds(&k.sites[site(&k, "b", LEARN_READ)], 0));
 	known_free(&k);
 }
@@ -360,8 +380,12 @@ static void test_merge(void **state)
 	assert_int_equal(k.triples[0].runs, 2);
 	assert_true(follows(&k, "set", LEARN_WRITE, "get", LEARN_READ, false));
 	assert_true(follows(&k, "a", LEARN_READ, "w", LEARN_WRITE, false));
-	assert_int_equal(seen(k.unblocked, k.unblocked_count, site(&k, "a", LEARN_READ), site(&k, "b", LEARN_READ)), 2);
-	assert_int_equal(seen(k.visits, k.visit_count, site(&k, "a", LEARN_READ), site(&k, "w", LEARN_WRITE)), 2);
+	assert_int_equal(seen(k.unblocked, k.unblocked_count, site(&k, "a", LEARN_READ),
+			      site(&k, "b", LEARN_READ)),
+			 2);
+	assert_int_equal(seen(k.visits, k.visit_count, site(&k, "a", LEARN_READ),
+			      site(&k, "w", LEARN_WRITE)),
+			 2);
 	known_free(&k);
 	/* A database is not merged with itself. */
 	struct store *own = store_open(path[0], false, &err);

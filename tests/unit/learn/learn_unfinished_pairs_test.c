@@ -66,8 +66,8 @@ static void test_memory(void **state)
 			       .visits = { VISIT(0, 2, 0), VISIT(1, 2, 0) },
 			       .pairs = { MEET(0, 2), MEET(1, 2) } };
 	/* A read, with no access after it, of memory that the other thread is about to change. */
-	struct facts read = { "RWR", .unblocked = { PAIR(0, 1), PAIR(2, 2) }, .visits = { VISIT(0, 2, 0) },
-			      .pairs = { MEET(2, 1) } };
+	struct facts read = { "RWR", .unblocked = { PAIR(0, 1), PAIR(2, 2) },
+			      .visits = { VISIT(0, 2, 0) }, .pairs = { MEET(2, 1) } };
 	/* Other bytes of the same cell. */
 	struct facts beside = { "RWW", .unblocked = { PAIR(0, 1) }, .visits = { VISIT(0, 2, 0) } };
 
@@ -90,7 +90,8 @@ static void test_memory(void **state)
 static void test_locks(void **state)
 {
 	/* Site 1 may follow 0, whose thread takes the lock again. It often followed 2. */
-	static const struct facts locks = { "LLL", .unblocked = { PAIR(0, 2), PAIR(2, 0) }, .visits = { VISIT(2, 1, 9) },
+	static const struct facts locks = { "LLL", .unblocked = { PAIR(0, 2), PAIR(2, 0) },
+					    .visits = { VISIT(2, 1, 9) },
 					    .pairs = { EXPECTED(0, 1), EXPECTED(2, 1) } };
 	/* No pair, so no thread has to wait. */
 	static const struct facts last = { "LL", .pairs = { EXPECTED(0, 1) } };

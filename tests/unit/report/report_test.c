@@ -29,13 +29,15 @@ static void test_html(void **state)
 {
 	(void)state;
 	expect_html("", "");
-	expect_html("a < b && c > \"d\" 'e'", "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;e&#39;");
+	expect_html("a < b && c > \"d\" 'e'",
+		    "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;e&#39;");
 	expect_html("</script><!--", "&lt;/script&gt;&lt;!--");
 	expect_html("ä € 𝄞\n\tx", "ä € 𝄞\n\tx");
 	expect_html("a\x1b[31m\x07z\x7f", "a�[31m�z�");
 	expect_html("\xff\xc3", "��");			/* not UTF-8, and cut off */
 	expect_html("\xc0\xbc" "script", "��script");	/* overlong form of < */
-	expect_html("\xe0\x80\xbc\xed\xa0\x80|", "��|");	/* overlong form of <, and a surrogate */
+	/* overlong form of <, and a surrogate */
+	expect_html("\xe0\x80\xbc\xed\xa0\x80|", "��|");
 	expect_html("\xf4\x90\x80\x80", "�");		/* above U+10FFFF */
 	expect_html("a\xe2\x80\xae" "b", "a�b");	/* changes the direction of text */
 	expect_html("\xef\xbf\xbe", "�");		/* not a character */
@@ -61,7 +63,8 @@ static void test_html_is_cut_at_characters(void **state)
 	expect_cut("ab", 1, "…");
 }
 
-static void expect_terminal(const char *text, size_t most, bool ascii, const char *wanted, size_t width)
+static void expect_terminal(const char *text, size_t most, bool ascii, const char *wanted,
+			    size_t width)
 {
 	struct buf out = { 0 };
 
@@ -99,11 +102,14 @@ static void test_random_bytes_are_escaped(void **state)
 
 		for (size_t i = 0; i < sizeof(text) - 1; i++) {
 			seed = seed * 1664525 + 1013904223;
-			text[i] = (char)(seed >> 31 ? seed >> 16 : (uint8_t)odd[(seed >> 16) % (sizeof(odd) - 1)]);
+			text[i] =
+				(char)(seed >> 31 ? seed >> 16
+						  : (uint8_t)odd[(seed >> 16) % (sizeof(odd) - 1)]);
 		}
 		escape_html(&html, text);
 		assert_null(strpbrk(buf_string(&html), "<>\"'\x1b\x7f"));
-		escape_html(&again, buf_string(&html));	/* the text is valid already, so only & becomes longer */
+		/* the text is valid already, so only & becomes longer */
+		escape_html(&again, buf_string(&html));
 		for (const uint8_t *p = html.data, *q = again.data; *p; p++, q++)
 			if (*p == '&') {
 				assert_memory_equal(q, "&amp;", 5);
@@ -151,53 +157,75 @@ struct locked_step {
 	unsigned line;
 };
 
-static void expect_locks(const char *pattern, const struct locked_step *in, size_t count, const char *wanted)
+static void expect_locks(const char *pattern, const struct locked_step *in, size_t count,
+			 const char *wanted)
 {
 	struct report_thread threads[] = { { "0.1", NULL }, { "0.2", NULL } };
 	struct report_step steps[8] = { { 0 } };
-	struct report_bug b = { .pattern = pattern, .threads = threads, .thread_count = 2, .steps = steps,
+	struct report_bug b = { .pattern = pattern,
+				.threads = threads,
+				.thread_count = 2,
+				.steps = steps,
 				.step_count = count };
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < count; i++)
-		steps[i] = (struct report_step){ .thread = in[i].thread, .object = in[i].object,
-						 .locks = in[i].locks, .role = REPORT_CAUSE,
-						 .number = (unsigned)i + 1, .rank = (unsigned)i + 1,
-						 .at = { .file = in[i].line ? "src/a.c" : NULL, .line = in[i].line } };
+		steps[i] = (struct report_step){ .thread = in[i].thread,
+						 .object = in[i].object,
+						 .locks = in[i].locks,
+						 .role = REPORT_CAUSE,
+						 .number = (unsigned)i + 1,
+						 .rank = (unsigned)i + 1,
+						 .at = { .file = in[i].line ? "src/a.c" : NULL,
+							 .line = in[i].line } };
 	describe_locks(&b, &out);
 	assert_string_equal(buf_string(&out), wanted);
 	buf_free(&out);
 }
 
 #define EXPECT_LOCKS(pattern, wanted, ...) \
-	expect_locks(pattern, (struct locked_step[]){ __VA_ARGS__ }, ARRAY_SIZE(((struct locked_step[]){ __VA_ARGS__ })), wanted)
+	expect_locks(pattern, (struct locked_step[]){ __VA_ARGS__ }, \
+		     ARRAY_SIZE(((struct locked_step[]){ __VA_ARGS__ })), wanted)
 
 static void test_locks(void **state)
 {
 	(void)state;
-	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 releases it between a.c:21 and a.c:22: "
+	EXPECT_LOCKS("RWW",
+		     "Every access holds m, but thread 0.1 releases it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
 		     { 0, "x", "m", 21 }, { 1, "x", "m", 23 }, { 0, "x", "m", 22 });
-	EXPECT_LOCKS("RWW", "Every access holds m, but thread 0.1 releases it between steps 1 and 3: "
+	EXPECT_LOCKS("RWW",
+		     "Every access holds m, but thread 0.1 releases it between steps 1 and 3: "
 		     "two critical sections where one is needed.",
 		     { 0, "x", "m", 21 }, { 1, "x", "m", 21 }, { 0, "x", "m", 21 });
 	/* Only one thread holds a second lock. */
-	EXPECT_LOCKS("RWR", "Every access holds m, but thread 0.2 releases it between a.c:21 and a.c:22: "
+	EXPECT_LOCKS("RWR",
+		     "Every access holds m, but thread 0.2 releases it between a.c:21 and a.c:22: "
 		     "two critical sections where one is needed.",
 		     { 1, "x", "big, m", 21 }, { 0, "x", "m, mm", 23 }, { 1, "x", "big, m", 22 });
-	EXPECT_LOCKS("RWW", "No lock in common: thread 0.1 holds none at a.c:21, thread 0.2 holds m at a.c:23.",
-		     { 0, "x", NULL, 21 }, { 1, "x", "m", 23 }, { 0, "x", NULL, 22 });
-	EXPECT_LOCKS("RW", "No lock in common: thread 0.1 holds m at step 1, thread 0.2 holds mm at step 2.",
-		     { 0, "x", "m", 0 }, { 1, "x", "mm", 0 });
+	EXPECT_LOCKS(
+		"RWW",
+		"No lock in common: thread 0.1 holds none at a.c:21, thread 0.2 holds m at a.c:23.",
+		{ 0, "x", NULL, 21 }, { 1, "x", "m", 23 }, { 0, "x", NULL, 22 });
+	EXPECT_LOCKS(
+		"RW",
+		"No lock in common: thread 0.1 holds m at step 1, thread 0.2 holds mm at step 2.",
+		{ 0, "x", "m", 0 }, { 1, "x", "mm", 0 });
 	EXPECT_LOCKS("WW", "No lock in common: no lock is held at a.c:21 or at a.c:23.",
 		     { 0, "x", NULL, 21 }, { 1, "x", NULL, 23 });
 	EXPECT_LOCKS("WxRyRxWy", "x is protected by a, y by b, but no lock protects both.",
-		     { 0, "x", "a", 21 }, { 1, "y", "b", 22 }, { 1, "x", "a", 23 }, { 0, "y", "b", 24 });
+		     { 0, "x", "a", 21 }, { 1, "y", "b", 22 }, { 1, "x", "a", 23 },
+		     { 0, "y", "b", 24 });
 	EXPECT_LOCKS("WxRxRyWy", "No lock in common: no lock is held at a.c:23 or at a.c:24.",
-		     { 0, "x", "a", 21 }, { 1, "x", "a", 22 }, { 1, "y", NULL, 23 }, { 0, "y", NULL, 24 });
-	EXPECT_LOCKS("lock-cycle", "Lock order: thread 0.1 takes a, then b; thread 0.2 takes b, then a.",
-		     { 1, "b", NULL, 33 }, { 0, "a", NULL, 31 }, { 0, "b", "a", 32 }, { 1, "a (a.c:3)", "b", 34 });
-	EXPECT_LOCKS("use-free", "Nothing makes one thread wait for the other here, and a lock alone would not do so.",
+		     { 0, "x", "a", 21 }, { 1, "x", "a", 22 }, { 1, "y", NULL, 23 },
+		     { 0, "y", NULL, 24 });
+	EXPECT_LOCKS("lock-cycle",
+		     "Lock order: thread 0.1 takes a, then b; thread 0.2 takes b, then a.",
+		     { 1, "b", NULL, 33 }, { 0, "a", NULL, 31 }, { 0, "b", "a", 32 },
+		     { 1, "a (a.c:3)", "b", 34 });
+	EXPECT_LOCKS("use-free",
+		     "Nothing makes one thread wait for the other here, and a lock alone would not "
+		     "do so.",
 		     { 0, "x", NULL, 21 }, { 1, "x", NULL, 23 });
 	EXPECT_LOCKS("stuck", "", { 0, "x", NULL, 21 });
 }
@@ -215,7 +243,8 @@ static void open_bug(struct report *r, const char *path)
 	assert_int_equal(r->bug_count, 1);
 }
 
-static bool has_arrow(const struct report_bug *b, enum report_arrow_kind kind, unsigned from, unsigned to)
+static bool has_arrow(const struct report_bug *b, enum report_arrow_kind kind, unsigned from,
+		      unsigned to)
 {
 	for (size_t i = 0; i < b->arrow_count; i++)
 		if (b->arrows[i].kind == kind && b->steps[b->arrows[i].from].number == from &&
@@ -274,7 +303,8 @@ static void test_deadlock_model(void **state)
 	(void)state;
 	open_bug(&r, BUGS "deadlock");
 	b = &r.bugs[0];
-	assert_true(has_arrow(b, REPORT_WAIT, 3, 1));	/* 0.1 waits for the lock that 0.2 took first */
+	/* 0.1 waits for the lock that 0.2 took first */
+	assert_true(has_arrow(b, REPORT_WAIT, 3, 1));
 	assert_true(has_arrow(b, REPORT_WAIT, 4, 2));
 	for (size_t i = 0; i < b->bar_count; i++)
 		open += b->bars[i].open && b->bars[i].to == b->step_count - 1;
@@ -321,7 +351,8 @@ static void test_use_after_free_model(void **state)
 		values += b->steps[i].value != NULL;
 	assert_int_equal(values, 2);	/* values of the atomic accesses */
 	assert_true(b->object_count >= 1);
-	assert_string_equal(b->objects[0].text, "heap block of 16 bytes, allocated by thread 0 in main (s.c:40)");
+	assert_string_equal(b->objects[0].text,
+			    "heap block of 16 bytes, allocated by thread 0 in main (s.c:40)");
 	report_close(&r);
 }
 

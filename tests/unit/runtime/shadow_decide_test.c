@@ -26,7 +26,8 @@ static struct snarlrt_thread self = { .id = ID, .live = &slot };
 static uint16_t *shadow;
 static struct shadow_decider decider;
 
-static const uint16_t values[] = { 0, ID * 2, ID * 2, ID * 2, ID * 2 + 1, OTHER * 2, OTHER * 2 + 1, SHADOW_SHARED };
+static const uint16_t values[] = { 0,	       ID * 2,	  ID * 2,	 ID * 2,
+				   ID * 2 + 1, OTHER * 2, OTHER * 2 + 1, SHADOW_SHARED };
 
 static uint64_t seed = 1;
 
@@ -85,7 +86,8 @@ static void try_accesses(bool cut, bool reset, bool touched)
 			at &= ~(size - 1);
 		if (at + size > MEMORY + GRANULES * 8)
 			at = MEMORY;
-		assert_int_equal(shadow_decide_access(&decider, at, size), model_decide(at, size, cut, reset, touched));
+		assert_int_equal(shadow_decide_access(&decider, at, size),
+				 model_decide(at, size, cut, reset, touched));
 	}
 	check_shadow();
 }
@@ -147,7 +149,8 @@ static void test_loops(void **state)
 			uint64_t at = MEMORY + below(GRANULES) * 8;
 
 			try_loop(cut, reset, touched);
-			assert_int_equal(shadow_decide_access(&decider, at, 4), model_decide(at, 4, cut, reset, touched));
+			assert_int_equal(shadow_decide_access(&decider, at, 4),
+					 model_decide(at, 4, cut, reset, touched));
 		}
 		check_shadow();
 	}

@@ -33,7 +33,8 @@ static struct iroot root(const struct sim_program *p, unsigned idiom, const char
 	struct iroot r = { .idiom = idiom };
 
 	for (unsigned i = 0; i < iroot_shapes[idiom].events; i++) {
-		const struct sched_event *e = &p->thread[events[i][0] - '0'].event[events[i][1] - '0'];
+		const struct sched_event *e =
+			&p->thread[events[i][0] - '0'].event[events[i][1] - '0'];
 
 		r.event[i] = (struct iroot_event){ e->site, iroot_access_of(e) };
 	}
@@ -58,7 +59,8 @@ static bool try_once(const struct sim_program *p, const struct wish *w, uint64_t
 }
 
 /* True if a run exposed the root. Compares the strategy's answer with a slow reference. */
-static bool exposed(const struct sim_program *p, const struct iroot *wanted, unsigned runs, uint64_t way)
+static bool exposed(const struct sim_program *p, const struct iroot *wanted, unsigned runs,
+		    uint64_t way)
 {
 	static struct iroots had;
 	struct wish w = { { .wanted = 1 }, { .iroot = *wanted, .way = way } };
@@ -78,7 +80,8 @@ static bool exposed(const struct sim_program *p, const struct iroot *wanted, uns
 	return any;
 }
 
-static void expect(const char *const *threads, unsigned idiom, const char *const *events, bool feasible)
+static void expect(const char *const *threads, unsigned idiom, const char *const *events,
+		   bool feasible)
 {
 	struct sim_program p;
 	struct iroot wanted;
@@ -87,7 +90,8 @@ static void expect(const char *const *threads, unsigned idiom, const char *const
 	wanted = root(&p, idiom, events);
 	for (uint64_t way = 0; way < active_ways(idiom); way++)
 		if (exposed(&p, &wanted, RUNS, way) != feasible)
-			fail_msg("idiom %u, way %u: %s %s", idiom, (unsigned)way, threads[0], threads[1]);
+			fail_msg("idiom %u, way %u: %s %s", idiom, (unsigned)way, threads[0],
+				 threads[1]);
 }
 
 #define T(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -190,13 +194,15 @@ static void test_match(void **state)
 		/* Threads share their sites. */
 		for (unsigned t = 0; t < p.threads; t++)
 			for (unsigned i = 0; i < p.thread[t].length; i++)
-				p.thread[t].event[i].site = 1 + i % 3 + 10 * p.thread[t].event[i].op;
+				p.thread[t].event[i].site =
+					1 + i % 3 + 10 * p.thread[t].event[i].op;
 		all.count = 0;
 		for (unsigned i = 0; i < 8; i++) {
 			struct sim_search search;
 
-			sim_open(&search, "random", (struct sched_params){ .seed = round * 8 + i,
-									   .switch_permille = 500 });
+			sim_open(&search, "random",
+				 (struct sched_params){ .seed = round * 8 + i,
+							.switch_permille = 500 });
 			sim_next(&search, &p, &r[i]);
 			sim_close(&search);
 			iroots_of(&all, &r[i]);
@@ -213,9 +219,12 @@ static void test_match(void **state)
 				for (unsigned s = 0; s < r[i].steps; s++) {
 					const struct sched_event *e = &r[i].event[s];
 
-					iroot_match_event(&m, &(struct iroot_match_event){ e->object, e->size,
-						    own[r[i].thread[s]]++, r[i].thread[s], 0 },
-						    e->site, iroot_access_of(e));
+					iroot_match_event(
+						&m,
+						&(struct iroot_match_event){ e->object, e->size,
+									     own[r[i].thread[s]]++,
+									     r[i].thread[s], 0 },
+						e->site, iroot_access_of(e));
 				}
 				assert_int_equal(m.exposed, iroots_has(&had, &all.at[k]));
 			}
@@ -362,7 +371,8 @@ static void test_call_stacks_distinguish_visits(void **state)
 	/* A thread that is to play a part with this call stack is not held at other visits. */
 	w.wanted.iroot = root(&p, 1, T("00", "10"));
 	w.wanted.part[0] = (struct sched_reached){ .thread = SCHED_MAIN, .context = 2 };
-	w.wanted.part[1] = (struct sched_reached){ .thread = sched_child_name(SCHED_MAIN, 1), .context = 1 };
+	w.wanted.part[1] =
+		(struct sched_reached){ .thread = sched_child_name(SCHED_MAIN, 1), .context = 1 };
 	for (unsigned i = 0; i < 4; i++) {
 		assert_true(try_once(&p, &w, i, &under_way, &result));
 		for (unsigned k = 0; k <= RARE + 1; k++)

@@ -307,8 +307,10 @@ static void test_long_runs_are_cut_not_lost(void **state)
 {
 	static const uint32_t both[] = { 0, 1 };
 	static const uint64_t names[] = { SCHED_MAIN, 5 };
-	static const struct sched_event pending[2] = { { .object = 8, .size = 1, .op = SCHED_OP_WRITE },
-						       { .object = 8, .size = 1, .op = SCHED_OP_WRITE } };
+	static const struct sched_event pending[2] = {
+		{ .object = 8, .size = 1, .op = SCHED_OP_WRITE },
+		{ .object = 8, .size = 1, .op = SCHED_OP_WRITE }
+	};
 	struct sched_point point = { .runs = true, .runnable = both, .count = 2, .threads = 2,
 				     .pending = pending, .name = names };
 	const struct strategy *chess = strategy_find("chess");

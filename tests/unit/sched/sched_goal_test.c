@@ -109,7 +109,8 @@ static void test_goal_gives_up_contradictions(void **state)
 /* Thread 1 spins until thread 0 writes, but an order wants that write after 1's next event. */
 static void test_goal_gives_up_if_a_thread_spins(void **state)
 {
-	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 1), name_of(0, 0) } } };
+	struct plan plan = { .head = { .orders = 1 },
+			     .orders = { { name_of(1, 1), name_of(0, 0) } } };
 	struct sim_program p = { 0 };
 	struct goal_result result;
 	struct sim_search search;
@@ -133,7 +134,8 @@ static void test_goal_gives_up_if_a_thread_spins(void **state)
 /* The last step of the run completes the order; no pick() follows it. */
 static void test_goal_met_at_the_end(void **state)
 {
-	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(0, 0), name_of(1, 0) } } };
+	struct plan plan = { .head = { .orders = 1 },
+			     .orders = { { name_of(0, 0), name_of(1, 0) } } };
 	struct goal_result result;
 	struct sim_search search;
 	struct sim_program p;
@@ -172,7 +174,8 @@ static void test_goal_kept_but_not_met(void **state)
 
 static void test_goal_continuations(void **state)
 {
-	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 0), name_of(0, 0) } } };
+	struct plan plan = { .head = { .orders = 1 },
+			     .orders = { { name_of(1, 0), name_of(0, 0) } } };
 	struct sim_program p;
 	struct sim_result r;
 	bool mixed = false;
@@ -206,7 +209,8 @@ static void test_goal_continuations(void **state)
 /* A held thread goes on as soon as its order allows; no other thread's step comes before. */
 static void test_goal_releases_held_threads_at_once(void **state)
 {
-	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 3), name_of(0, 4) } } };
+	struct plan plan = { .head = { .orders = 1 },
+			     .orders = { { name_of(1, 3), name_of(0, 4) } } };
 	struct sim_program p;
 	struct sim_result r;
 	unsigned waited = 0;
@@ -235,7 +239,8 @@ static void test_goal_releases_held_threads_at_once(void **state)
 /* GOAL_SWITCH: the other thread comes first although the last one holds a lock that it needs. */
 static void test_goal_other_side_first(void **state)
 {
-	struct plan plan = { .head = { .orders = 1 }, .orders = { { name_of(1, 0), name_of(0, 1) } } };
+	struct plan plan = { .head = { .orders = 1 },
+			     .orders = { { name_of(1, 0), name_of(0, 1) } } };
 	struct sim_search search;
 	struct sim_program p = { 0 };
 	struct sim_result r;
@@ -332,7 +337,8 @@ static void check_middle(const struct sim_program *p, const struct sim_result *b
 	struct sim_result r;
 
 	assert_true(goal_rest(state, &middle.at, plan.orders));
-	sim_open(&goal, "goal", (struct sched_params){ .seed = seed, .depth = seed % 3, .plan = &plan });
+	sim_open(&goal, "goal",
+		 (struct sched_params){ .seed = seed, .depth = seed % 3, .plan = &plan });
 	goal.strategy->begin(goal.state, &goal.run);
 	middle.before = before;
 	middle.goal = goal.state;
@@ -361,14 +367,16 @@ static void test_goal_follows_a_run_first(void **state)
 		unsigned early, late;
 
 		sim_random_program(&p, &rng, 2 + k % 3, 10, false);
-		sim_open(&search, "random", (struct sched_params){ .seed = k, .switch_permille = 50 });
+		sim_open(&search, "random",
+			 (struct sched_params){ .seed = k, .switch_permille = 50 });
 		sim_next(&search, &p, &before);
 		sim_close(&search);
 		if (!two_steps(&before, &rng, &early, &late))
 			continue;
 		tried++;
 		guided_plan(&plan, &before, early, late);
-		sim_open(&search, "goal", (struct sched_params){ .seed = k, .depth = k % 3, .plan = &plan });
+		sim_open(&search, "goal",
+			 (struct sched_params){ .seed = k, .depth = k % 3, .plan = &plan });
 		sim_next(&search, &p, &r);
 		for (unsigned i = 0; i < early; i++)
 			assert_int_equal(r.thread[i], before.thread[i]);

@@ -31,20 +31,22 @@ static void test_the_table_has_what_was_added(void **state)
 			r.event[k] = (struct iroot_event){ rng_next(&rng), rng_below(&rng, 2) };
 		hash[0] = hash[1] = 0;
 		for (unsigned d = 0; d < s->dependencies; d++)
-			hash[d] = greedy_dependency(&r.event[s->dependency[d][0]], &r.event[s->dependency[d][1]]);
+			hash[d] = greedy_dependency(&r.event[s->dependency[d][0]],
+						    &r.event[s->dependency[d][1]]);
 		assert_false(greedy_has(table, PLACES, greedy_root(r.idiom, hash[0], hash[1])));
 		greedy_add(table, PLACES, &r);
 		greedy_add(table, PLACES, &r);
 		assert_true(greedy_has(table, PLACES, greedy_root(r.idiom, hash[0], hash[1])));
 		assert_true(greedy_has(table, PLACES, hash[0]));
 		assert_int_equal(greedy_has(table, PLACES, hash[1]), r.idiom > 1);
-		assert_false(greedy_has(table, PLACES, greedy_root(r.idiom % IROOT_IDIOMS + 1, hash[0], hash[1])));
+		assert_false(greedy_has(table, PLACES,
+					greedy_root(r.idiom % IROOT_IDIOMS + 1, hash[0], hash[1])));
 	}
 }
 
 /* Makes runs `from` to `to` - 1 of a strategy, and adds the roots that they expose to *out. */
-static void runs_of(const struct sim_program *p, const char *strategy, const struct wish *w, uint64_t from,
-		    uint64_t to, struct iroots *out)
+static void runs_of(const struct sim_program *p, const char *strategy, const struct wish *w,
+		    uint64_t from, uint64_t to, struct iroots *out)
 {
 	struct sim_search search;
 	struct sim_result r;
@@ -60,7 +62,8 @@ static void runs_of(const struct sim_program *p, const char *strategy, const str
 }
 
 /* Counts the runs, of 100 by each of both strategies, that expose a root. */
-static void rates(const struct sim_program *p, const struct iroot *wanted, unsigned *greedy, unsigned *pos)
+static void rates(const struct sim_program *p, const struct iroot *wanted, unsigned *greedy,
+		  unsigned *pos)
 {
 	static struct iroots had;
 	static struct wish w;
@@ -151,7 +154,8 @@ static void test_rare_roots_of_random_programs(void **state)
 		for (unsigned t = 0; t < p.threads; t++)
 			for (unsigned i = 0; i < p.thread[t].length; i++)
 				if (p.thread[t].event[i].object <= 3)
-					p.thread[t].event[i].object = p.thread[t].event[i].object == 2 ? 12 : 4;
+					p.thread[t].event[i].object =
+						p.thread[t].event[i].object == 2 ? 12 : 4;
 		all.count = early.count = mine.count = other.count = 0;
 		runs_of(&p, "random", NULL, 0, 60, &all);
 		runs_of(&p, "pos", NULL, 0, 20, &early);

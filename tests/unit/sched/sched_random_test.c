@@ -37,7 +37,8 @@ static void test_random_runs_are_geometric(void **state)
 
 		if (permille == 980)
 			permille = 1000;
-		sim_open(&search, "random", (struct sched_params){ .seed = 3, .switch_permille = permille });
+		sim_open(&search, "random",
+			 (struct sched_params){ .seed = 3, .switch_permille = permille });
 		search.strategy->begin(search.state, &search.run);
 		for (unsigned i = 0; i < draws; i++) {
 			struct sched_point point = two_threads(step, running);

@@ -179,11 +179,13 @@ static int find_build_id(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr),
+			      *end = at + p->p_memsz;
 
 		while (p->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) <= end) {
 			const ElfW(Nhdr) *note = (const void *)at;
-			size_t name = (note->n_namesz + 3) & ~3u, length = (note->n_descsz + 3) & ~3u;
+			size_t name = (note->n_namesz + 3) & ~3u,
+			       length = (note->n_descsz + 3) & ~3u;
 
 			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz == 20)
 				*id = at + sizeof(*note) + name;
@@ -211,9 +213,13 @@ static void test_a_known_file_is_not_opened_again(void **state)
 	first = own_symbols(build_id, 20, &result);
 	assert_int_equal(result, 0);
 	symbols_share(second, first);
-	assert_int_equal(symbols_add(second, "/no/such/file", wrong, 20, base, base, base + 4096, &err), -1);
-	assert_int_equal(symbols_add(second, "/no/such/file", NULL, 0, base, base, base + 4096, &err), -1);
-	assert_int_equal(symbols_add(second, "/no/such/file", build_id, 20, base, base, base + (1u << 28), &err), 0);
+	assert_int_equal(
+		symbols_add(second, "/no/such/file", wrong, 20, base, base, base + 4096, &err), -1);
+	assert_int_equal(
+		symbols_add(second, "/no/such/file", NULL, 0, base, base, base + 4096, &err), -1);
+	assert_int_equal(symbols_add(second, "/no/such/file", build_id, 20, base, base,
+				     base + (1u << 28), &err),
+			 0);
 	symbols_free(first);
 	assert_int_equal(symbols_frames(second, here(), &frame, 1), 1);
 	assert_string_equal(frame.function, "test_a_known_file_is_not_opened_again");
@@ -280,7 +286,9 @@ static void test_own_frame(void **state)
 {
 	const struct symbol_frame frames[] = {
 		{ .function = "??" },
-		{ .function = "pthread_mutex_lock_inline", .file = "/usr/include/c++/12/mutex", .line = 7 },
+		{ .function = "pthread_mutex_lock_inline",
+		  .file = "/usr/include/c++/12/mutex",
+		  .line = 7 },
 		{ .function = "std::lock_guard", .file = "/usr/include/c++/12/lock.h", .line = 8 },
 		{ .function = "no_line", .file = "a.cc" },
 		{ .function = "put", .file = "queue.cc", .line = 9 },

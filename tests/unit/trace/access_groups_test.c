@@ -65,7 +65,8 @@ static struct buf file_of(const struct trace_record *r, size_t n)
 	return b;
 }
 
-static void assert_event(struct reader *r, unsigned kind, uint64_t addr, uint64_t size, uint64_t pc, uint64_t time)
+static void assert_event(struct reader *r, unsigned kind, uint64_t addr, uint64_t size, uint64_t pc,
+			 uint64_t time)
 {
 	struct err err = { "" };
 	struct event ev;
@@ -114,7 +115,10 @@ static void test_by_hand(void **state)
 static void test_a_library_replaced_by_another(void **state)
 {
 	const struct table_entry next[] = {
-		{ 0x100, 3, 0, { { 0, 0, TRACE_WRITE }, { 1, 1, TRACE_WRITE }, { 2, 2, TRACE_WRITE } } },
+		{ 0x100,
+		  3,
+		  0,
+		  { { 0, 0, TRACE_WRITE }, { 1, 1, TRACE_WRITE }, { 2, 2, TRACE_WRITE } } },
 	};
 	const struct trace_record r[] = {
 		group_record(3, 0x40, 0x100), rec(TRACE_STAMP, 299, 0),
@@ -153,7 +157,8 @@ static void make_known(struct pair *p)
 		e->site = 1000 + i;
 		e->count = 2 + below(14);
 		for (unsigned k = 0; k < e->count; k++) {
-			unsigned op = (below(2) ? TRACE_READ : TRACE_WRITE) | (below(5) | below(2) << 3) << 8;
+			unsigned op = (below(2) ? TRACE_READ : TRACE_WRITE) |
+				      (below(5) | below(2) << 3) << 8;
 
 			e->access[k] = (struct trace_group_access){
 				.site = k ? (int32_t)below(2000) - 900 : 0,

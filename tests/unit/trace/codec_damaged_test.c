@@ -23,13 +23,17 @@ static size_t make(struct trace_record *out)
 
 	while (n + 3 <= RECORDS) {
 		unsigned site = (unsigned)next_random() % sites;
-		unsigned kind = site % 3 ? TRACE_READ + site % 2 : 1 + (site * 7 + 3) % (TRACE_KIND_COUNT - 1);
+		unsigned kind = site % 3 ? TRACE_READ + site % 2
+					 : 1 + (site * 7 + 3) % (TRACE_KIND_COUNT - 1);
 
-		out[n] = (struct trace_record){ 0x1000 * site + (next_random() & 4 ? 8 * n : next_random() % 4096),
-						TRACE_SITE(kind, 3, 0x400000 + site * 16) };
+		out[n] = (struct trace_record){
+			0x1000 * site + (next_random() & 4 ? 8 * n : next_random() % 4096),
+			TRACE_SITE(kind, 3, 0x400000 + site * 16)
+		};
 		n++;
 		for (unsigned i = 0; i < trace_extra(kind); i++)
-			out[n++] = (struct trace_record){ next_random() % 100000, next_random() % 300 };
+			out[n++] = (struct trace_record){ next_random() % 100000,
+							  next_random() % 300 };
 	}
 	return n;
 }

@@ -77,7 +77,8 @@ static void test_every_kind(void **state)
 	(void)state;
 	for (int again = 0; again < 2; again++)
 		for (unsigned kind = TRACE_STAMP; kind < TRACE_KIND_COUNT; kind++) {
-			in[n++] = (struct trace_record){ ~0ull - kind, TRACE_SITE(kind, 0xff, kind) };
+			in[n++] =
+				(struct trace_record){ ~0ull - kind, TRACE_SITE(kind, 0xff, kind) };
 			for (unsigned i = 0; i < trace_extra(kind); i++)
 				in[n++] = (struct trace_record){ 1ull << 63 | kind, kind * 77 };
 		}
@@ -94,7 +95,8 @@ static void test_boundaries(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
-			in[n++] = (struct trace_record){ values[i], TRACE_SITE(TRACE_MALLOC, 0, 9) };
+			in[n++] =
+				(struct trace_record){ values[i], TRACE_SITE(TRACE_MALLOC, 0, 9) };
 			in[n++] = (struct trace_record){ values[j], values[i] };
 		}
 	check_round_trip(in, n, ~0ull);
@@ -189,7 +191,8 @@ static void test_toggle(void **state)
 /* The next site behind *pc whose two possible slots are those of `site`. */
 static uint64_t rival(uint64_t site, uint64_t *pc)
 {
-	while (trace_slot_hash(TRACE_SITE(TRACE_WRITE, 0, ++*pc)) >> 1 != trace_slot_hash(site) >> 1)
+	while (trace_slot_hash(TRACE_SITE(TRACE_WRITE, 0, ++*pc)) >> 1 !=
+	       trace_slot_hash(site) >> 1)
 		;
 	return TRACE_SITE(TRACE_WRITE, 0, *pc);
 }
@@ -206,7 +209,8 @@ static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t t
 	assert_memory_equal(slow, fast, size);
 	memset(fast, 0, size);
 	trace_coder_init(&used, time);
-	assert_ptr_equal(trace_encode_end(&used, trace_encode(&used, fast, in, in + n)), fast + size);
+	assert_ptr_equal(trace_encode_end(&used, trace_encode(&used, fast, in, in + n)),
+			 fast + size);
 	assert_memory_equal(slow, fast, size);
 	free(slow);
 	free(fast);
@@ -215,7 +219,8 @@ static void check_same_bytes(const struct trace_record *in, size_t n, uint64_t t
 /* Times with small, large and negative differences, with and without an argument. */
 static void test_times(void **state)
 {
-	static const uint64_t deltas[] = { 0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 1ull << 23, ~0ull };
+	static const uint64_t deltas[] = { 0,	  1,	  2,	  0x7f,	  0x80,	      0xff,
+					   0x100, 0x7fff, 0x8000, 0xffff, 1ull << 23, ~0ull };
 	struct trace_record in[4 * ARRAY_SIZE(deltas) * ARRAY_SIZE(deltas)];
 	uint64_t time = 1000;
 	size_t n = 0;
@@ -233,8 +238,10 @@ static void test_times(void **state)
 /* Three sites take two slots from each other; a `next` of the former site must not be used. */
 static void test_evicted_slots_do_not_mislead(void **state)
 {
-	uint64_t y = TRACE_SITE(TRACE_READ, 0, 0x1111), a = TRACE_SITE(TRACE_READ, 0, 0x2222), pc = 0;
-	uint64_t b = rival(a, &pc), d = rival(a, &pc), lock = TRACE_SITE(TRACE_MUTEX_LOCK, 0, 0x3333);
+	uint64_t y = TRACE_SITE(TRACE_READ, 0, 0x1111), a = TRACE_SITE(TRACE_READ, 0, 0x2222),
+		 pc = 0;
+	uint64_t b = rival(a, &pc), d = rival(a, &pc),
+		 lock = TRACE_SITE(TRACE_MUTEX_LOCK, 0, 0x3333);
 	struct trace_record in[64];
 	size_t n = 0;
 
@@ -300,8 +307,9 @@ static void test_random_sequences(void **state)
 
 		while (n < 300) {
 			uint64_t pick = next_random() % sites;
-			unsigned kind = pick < 5 ? (unsigned)(TRACE_READ + pick % 2)
-						 : (unsigned)(1 + next_random() % (TRACE_KIND_COUNT - 1));
+			unsigned kind =
+				pick < 5 ? (unsigned)(TRACE_READ + pick % 2)
+					 : (unsigned)(1 + next_random() % (TRACE_KIND_COUNT - 1));
 
 			in[n] = (struct trace_record){
 				next_random() % 4 ? 0x1000 * pick + 8 * n : next_random(),
@@ -309,8 +317,10 @@ static void test_random_sequences(void **state)
 			};
 			n++;
 			for (unsigned i = 0; i < trace_extra(kind); i++)
-				in[n++] = (struct trace_record){ next_random() >> next_random() % 60,
-								 next_random() >> next_random() % 60 };
+				in[n++] =
+					(struct trace_record){ next_random() >> next_random() % 60,
+							       next_random() >>
+								       next_random() % 60 };
 		}
 		check_round_trip(in, n, start);
 		check_same_bytes(in, n, start);
@@ -327,7 +337,8 @@ static void test_an_offset_that_equals_no_delta(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
 		uint64_t addr = 0x1000 + 8 * (i / 2 * i);
 
-		in[i] = rec(TRACE_READ, i % 2 ? in[i - 1].addr + TRACE_NO_DELTA : addr, 0x400000 + 16 * (i % 2));
+		in[i] = rec(TRACE_READ, i % 2 ? in[i - 1].addr + TRACE_NO_DELTA : addr,
+			    0x400000 + 16 * (i % 2));
 	}
 	check_same_bytes(in, ARRAY_SIZE(in), 0);
 	check_round_trip(in, ARRAY_SIZE(in), 0);
@@ -425,12 +436,14 @@ static void test_one_site(void **state)
 
 static void test_bad_bytes(void **state)
 {
-	static const uint8_t no_slot[] = { 10 }, empty_slot[] = { 10, 5, 0 }, token[] = { 12, 0, 0 };
-	static const uint8_t predicted[] = { 1 << 4 | 9 }, nothing[] = { 9 }, many[] = { 15 << 4 | 9, 1 };
+	static const uint8_t no_slot[] = { 10 }, empty_slot[] = { 10, 5, 0 },
+			     token[] = { 12, 0, 0 };
+	static const uint8_t predicted[] = { 1 << 4 | 9 }, nothing[] = { 9 },
+			     many[] = { 15 << 4 | 9, 1 };
 	static const uint8_t delta[] = { 3, 1, 2, 3 }, cut[] = { 11, 0, 0, 1, 2, 3 };
 	static const uint8_t far[] = { 10, 1, 4 };
-	static const uint8_t stamp_in_chain[] = { 11, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0,
-						  TRACE_STAMP, 0 };
+	static const uint8_t stamp_in_chain[] = { 11, 0, 0, 1, 2, 3, 4, 5,	     6, 7,
+						  8,  0, 0, 0, 0, 0, 0, TRACE_STAMP, 0 };
 	const struct {
 		const uint8_t *bytes;
 		size_t size;
@@ -449,7 +462,8 @@ static void test_bad_bytes(void **state)
 		unsigned count;
 
 		trace_coder_init(&coder, 0);
-		assert_null(trace_decode(&coder, bad[i].bytes, bad[i].bytes + bad[i].size, out, &count));
+		assert_null(trace_decode(&coder, bad[i].bytes, bad[i].bytes + bad[i].size, out,
+					 &count));
 	}
 }
 

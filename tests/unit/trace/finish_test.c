@@ -299,12 +299,14 @@ static void test_nonsense(void **state)
 
 	(void)state;
 	for (size_t i = 2; i < sizeof(struct live_header) / 8; i++) {
-		static const uint64_t values[] = { 0, 1, 4096, 1ull << 20, 1ull << 63, ~0ull, ~0ull - 100 };
+		static const uint64_t values[] = { 0,	       1,     4096,	  1ull << 20,
+						   1ull << 63, ~0ull, ~0ull - 100 };
 
 		for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
 			*header() = good;
 			header()->stash_head = 1000;
-			*slot(0) = (struct live_slot){ .thread = 1, .seq = ~0ull, .waiting_in = ~0u };
+			*slot(0) =
+				(struct live_slot){ .thread = 1, .seq = ~0ull, .waiting_in = ~0u };
 			words[i] = values[j];
 			save_trace(false);
 			finish("t.snarl");
@@ -434,7 +436,8 @@ static void test_disk_full(void **state)
 	for (uint64_t i = 0; i < 4; i++)
 		raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_META }, "k\0v", 4);
 	for (uint64_t i = 0; i < 20; i++)
-		raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_EVENTS, .thread = 1, .seq = i },
+		raw_chunk(&b,
+			  (struct trace_chunk){ .type = TRACE_CHUNK_EVENTS, .thread = 1, .seq = i },
 			  junk, sizeof(junk));
 	save(test_path("t.snarl"), b.data, b.size);
 	/* Not even the ring fits: the trace is unchanged. */

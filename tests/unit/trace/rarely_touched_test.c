@@ -7,7 +7,8 @@
 
 enum { FILL = 0x1000, TAKE, WARM, BOTH, FEW_GRANULES, WIDE };
 
-static void touch(struct rarely_touched *c, uint64_t pc, uint64_t from, uint64_t granules, unsigned times)
+static void touch(struct rarely_touched *c, uint64_t pc, uint64_t from, uint64_t granules,
+		  unsigned times)
 {
 	while (times-- > 0)
 		for (uint64_t i = 0; i < granules; i++)
@@ -58,7 +59,8 @@ static void test_exactly_at_the_limit(void **state)
 	assert_int_equal(c.accesses_seen, MANY / 2 * RARELY_MAX_ACCESSES);
 	assert_true(rarely_touched_has(&c, WIDE));
 	assert_true(rarely_touched_has(&c, TAKE));
-	assert_int_equal(*map_find(&c.accesses, WIDE), *map_find(&c.granules, WIDE) * RARELY_MAX_ACCESSES);
+	assert_int_equal(*map_find(&c.accesses, WIDE),
+			 *map_find(&c.granules, WIDE) * RARELY_MAX_ACCESSES);
 	rarely_touched_free(&c);
 }
 
@@ -96,7 +98,8 @@ static void test_random(void **state)
 
 			by[place][granule]++;
 			all[granule]++;
-			rarely_touched_add(&c, place + 1, (uint64_t)granule * 8, 1u << (unsigned)rand_r(&seed) % 4);
+			rarely_touched_add(&c, place + 1, (uint64_t)granule * 8,
+					   1u << (unsigned)rand_r(&seed) % 4);
 		}
 		rarely_touched_finish(&c, 0);
 		for (unsigned place = 0; place < PLACES; place++) {
@@ -108,7 +111,8 @@ static void test_random(void **state)
 					granules++;
 					accesses += all[g];
 				}
-			want = granules >= RARELY_MIN_GRANULES && accesses <= granules * RARELY_MAX_ACCESSES;
+			want = granules >= RARELY_MIN_GRANULES &&
+			       accesses <= granules * RARELY_MAX_ACCESSES;
 			assert_int_equal(rarely_touched_has(&c, place + 1), want);
 			rare += want;
 		}

@@ -286,7 +286,8 @@ static void test_modules_and_keys(void **state)
 	buf_add(&payload, "\xab\xcd/lib", 6);
 	raw_header(&b, 0);
 	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_META }, metas, sizeof(metas));
-	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_MODULE }, payload.data, payload.size);
+	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_MODULE }, payload.data,
+		  payload.size);
 	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_END }, "status\0" "0", 9);
 	save(test_path("meta"), b.data, b.size);
 	r = reader_open(test_path("meta"), &err);
@@ -385,7 +386,8 @@ static void test_every_truncation(void **state)
 		assert_int_equal(reader_info(r)->torn_bytes,
 				 size < first ? size - sizeof(struct trace_header) : size - first);
 		got = brief(r, &err);
-		assert_string_equal(got, size < first ? "" : "0 start 400 t10 d0\n0 lock 1 t20 d0\n");
+		assert_string_equal(got,
+				    size < first ? "" : "0 start 400 t10 d0\n0 lock 1 t20 d0\n");
 		free(got);
 		reader_close(r);
 	}
@@ -395,7 +397,8 @@ static void test_every_truncation(void **state)
 /* A chunk half written in the middle: the reader resynchronises behind it and reports the gap. */
 static void test_resynchronise(void **state)
 {
-	const struct trace_record t1[] = { START(0, 0, 10), rec(TRACE_MUTEX_LOCK, 1, 2), extra(20, 0) };
+	const struct trace_record t1[] = { START(0, 0, 10), rec(TRACE_MUTEX_LOCK, 1, 2),
+					   extra(20, 0) };
 	const struct trace_record more[] = { rec(TRACE_MUTEX_UNLOCK, 1, 0), extra(40, 0) };
 	static const char lost[] = "lost_records\0003";
 	struct buf b = { 0 };

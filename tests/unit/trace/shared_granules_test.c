@@ -36,7 +36,8 @@ static void test_listed_sites(void **state)
 {
 	(void)state;
 	check_list(KNOWN EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
-	check_list(CUT("0-1ff,201-23f,241-27f,281-3ffff") EVENTS, LIST("a0 1020\na0 1030\na0 1050\n"));
+	check_list(CUT("0-1ff,201-23f,241-27f,281-3ffff") EVENTS,
+		   LIST("a0 1020\na0 1030\na0 1050\n"));
 	/* All sites stay where accesses may be missing: in some pages, in all, or not stated. */
 	check_list(CUT("280-280") EVENTS, LIST("a0 1020\na0 1030\na0 1040\na0 1050\n"));
 	check_list(CUT("200") EVENTS, LIST("a0 1010\na0 1020\na0 1030\na0 1050\n"));
@@ -61,22 +62,37 @@ static void test_cut_lines(void **state)
 		check_list(buf_string(&text), ALL);
 		buf_free(&text);
 	}
-	check_list(CUT("8d3f") "0 create 0.1\n0 write 0x7fff01234ff8:8 @0x401010\n0 write 0x7fff01235000:8 @0x401020\n"
-			      "0.1 write 0x1234fb8:8 @0x401030\n0.1 write 0x1234fb8:16 @0x401040\n", LIST("a0 1010\na0 1040\n"));
+	check_list(
+		CUT("8d3f") "0 create 0.1\n0 write 0x7fff01234ff8:8 @0x401010\n"
+			    "0 write 0x7fff01235000:8 @0x401020\n"
+			    "0.1 write 0x1234fb8:8 @0x401030\n0.1 write 0x1234fb8:16 @0x401040\n",
+		LIST("a0 1010\na0 1040\n"));
 }
 
 /* Freeing conflicts with other threads' accesses, not with those of the thread that frees. */
 static void test_freed(void **state)
 {
 	(void)state;
-	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n", LIST("a0 1010\n"));
+	check_list(
+		KNOWN
+		"0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n",
+		LIST("a0 1010\n"));
 	/* A range larger than memory must not be handled page by page. */
-	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 1152921504606846976\n0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n",
+	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 1152921504606846976\n"
+			 "0 write 0x8030:8 @0x401010\n0.1 free 0x8000\n",
 		   LIST("a0 1010\n"));
-	check_list(KNOWN "0 create 0.1\n0 malloc 0x8038 1152921504606846976\n0 write 0x8030:8 @0x401010\n0.1 free 0x8038\n", LIST(""));
-	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8040:8 @0x401010\n0.1 free 0x8000\n", LIST(""));
-	check_list(KNOWN "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0 free 0x8000\n", LIST(""));
-	check_list(KNOWN "0 create 0.1\n0.1 mmap 0x10000 65536\n0 write 0x1fff8:8 @0x401010\n0.1 munmap 0x10000 65536\n",
+	check_list(KNOWN "0 create 0.1\n0 malloc 0x8038 1152921504606846976\n"
+			 "0 write 0x8030:8 @0x401010\n0.1 free 0x8038\n",
+		   LIST(""));
+	check_list(
+		KNOWN
+		"0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8040:8 @0x401010\n0.1 free 0x8000\n",
+		LIST(""));
+	check_list(KNOWN
+		   "0 create 0.1\n0 malloc 0x8000 64\n0 write 0x8030:8 @0x401010\n0 free 0x8000\n",
+		   LIST(""));
+	check_list(KNOWN "0 create 0.1\n0.1 mmap 0x10000 65536\n0 write 0x1fff8:8 @0x401010\n"
+			 "0.1 munmap 0x10000 65536\n",
 		   LIST("a0 1010\n"));
 	check_list(KNOWN "0 create 0.1\n0 free 0x8000\n0.1 write 0x8000:8 @0x401010\n", LIST(""));
 }
@@ -85,10 +101,14 @@ static void test_freed(void **state)
 static void test_atomics_and_ranges(void **state)
 {
 	(void)state;
-	check_list(KNOWN "0 create 0.1\n0 write 0x8000:8 @0x401010\n0.1 atomic-load 0x8000:4 1\n", LIST("a0 1010\n"));
-	check_list(KNOWN "0 create 0.1\n0 write 0x20000:8 @0x401010\n0.1 read-range 0xfff0:65553 @0x401020\n",
+	check_list(KNOWN "0 create 0.1\n0 write 0x8000:8 @0x401010\n0.1 atomic-load 0x8000:4 1\n",
+		   LIST("a0 1010\n"));
+	check_list(KNOWN "0 create 0.1\n0 write 0x20000:8 @0x401010\n"
+			 "0.1 read-range 0xfff0:65553 @0x401020\n",
 		   LIST("a0 1010\na0 1020\n"));
-	check_list(KNOWN "0 create 0.1\n0 write 0x20008:8 @0x401010\n0.1 read-range 0xfff0:65553 @0x401020\n", LIST(""));
+	check_list(KNOWN "0 create 0.1\n0 write 0x20008:8 @0x401010\n"
+			 "0.1 read-range 0xfff0:65553 @0x401020\n",
+		   LIST(""));
 }
 
 #define GRANULES 64u
@@ -98,19 +118,21 @@ static void test_atomics_and_ranges(void **state)
 static void random_event(struct buf *text, uint8_t *seen)
 {
 	static const char *const names[] = { "0", "0.1", "0.2" };
-	unsigned thread = (unsigned)rand() % 3, at = (unsigned)rand() % (GRANULES * 8), size = 1u << rand() % 5;
+	unsigned thread = (unsigned)rand() % 3, at = (unsigned)rand() % (GRANULES * 8),
+		 size = 1u << rand() % 5;
 
 	if (rand() % 16 == 0) {
 		unsigned block = at / 64;
 
-		buf_addf(text, "%s malloc 0x%x 64\n%s free 0x%x\n", names[rand() % 3], START + block * 64, names[thread],
-			 START + block * 64);
+		buf_addf(text, "%s malloc 0x%x 64\n%s free 0x%x\n", names[rand() % 3],
+			 START + block * 64, names[thread], START + block * 64);
 		for (unsigned g = block * 8; g < block * 8 + 8; g++)
 			seen[g] |= seen[g] ? 1u << thread : 0;
 		return;
 	}
 	at &= ~(size - 1);
-	buf_addf(text, "%s %s 0x%x:%u @0x401010\n", names[thread], rand() & 1 ? "read" : "write", START + at, size);
+	buf_addf(text, "%s %s 0x%x:%u @0x401010\n", names[thread], rand() & 1 ? "read" : "write",
+		 START + at, size);
 	for (unsigned g = at / 8; g <= (at + size - 1) / 8; g++)
 		seen[g] |= 1u << thread;
 }
@@ -124,7 +146,8 @@ static void check_random(unsigned events)
 	unsigned which = (unsigned)rand() % 4;
 	struct reader *r;
 
-	buf_addf(&text, HEAD "meta lost_records 0\nmeta cut_lines %s\n0 create 0.1\n0 create 0.2\n", cut[which]);
+	buf_addf(&text, HEAD "meta lost_records 0\nmeta cut_lines %s\n0 create 0.1\n0 create 0.2\n",
+		 cut[which]);
 	for (unsigned i = 0; i < events; i++)
 		random_event(&text, seen);
 	save(test_path("text"), text.data, text.size);
@@ -137,7 +160,8 @@ static void check_random(unsigned events)
 
 		if (seen[g])
 			assert_int_equal(shared_granules_touched(&shared, &ev),
-					 (seen[g] & (seen[g] - 1)) != 0 || which >> (ev.addr >= 0x11000) & 1);
+					 (seen[g] & (seen[g] - 1)) != 0 ||
+						 which >> (ev.addr >= 0x11000) & 1);
 	}
 	shared_granules_free(&shared);
 	reader_close(r);

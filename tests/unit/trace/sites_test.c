@@ -103,8 +103,10 @@ static void test_rarely_touched(void **state)
 		{ "", "", "snarl-sites 2\na0a1\na0a1 1200+\na0a1 1234+\na0a1 1300\nend\n" },
 		{ "begin start=1 unix=1 pid=1 unfiltered\n", "",
 		  "snarl-sites 1\na0a1\na0a1 1200\na0a1 1234\na0a1 1300\nend\n" },
-		{ "", "meta cut_records 100000\n", "snarl-sites 1\na0a1\na0a1 1200\na0a1 1234\na0a1 1300\nend\n" },
-		{ "", "meta cut_records 1000\n", "snarl-sites 2\na0a1\na0a1 1200+\na0a1 1234+\na0a1 1300\nend\n" },
+		{ "", "meta cut_records 100000\n",
+		  "snarl-sites 1\na0a1\na0a1 1200\na0a1 1234\na0a1 1300\nend\n" },
+		{ "", "meta cut_records 1000\n",
+		  "snarl-sites 2\na0a1\na0a1 1200+\na0a1 1234+\na0a1 1300\nend\n" },
 	};
 
 	(void)state;
@@ -112,8 +114,8 @@ static void test_rarely_touched(void **state)
 		struct buf text = { 0 };
 		struct sites s = { 0 };
 
-		buf_addf(&text, "snarl-text 1\n%smodule 0x400000 0x401000-0x500000 a0a1 /bin/a\n%s", cases[i].begin,
-			 cases[i].more);
+		buf_addf(&text, "snarl-text 1\n%smodule 0x400000 0x401000-0x500000 a0a1 /bin/a\n%s",
+			 cases[i].begin, cases[i].more);
 		for (unsigned g = 0; g < 8192; g++)
 			buf_addf(&text, "0 write 0x%x:8 @0x401234\n", 0x900000 + g * 8);
 		for (unsigned g = 0; g < 8192; g++)
@@ -378,7 +380,8 @@ static void test_jumps_into_a_site_are_redirected(void **state)
 /* Two loop ends at every alignment; nothing is read beyond the code. */
 static void check_loops(size_t before, size_t size)
 {
-	static const char code[] = CALL NAMED "\x40\x01\0\0\xff\x15\x01\x02\x03\x04" NAMED "\xf0\xff\xff\xff";
+	static const char code[] =
+		CALL NAMED "\x40\x01\0\0\xff\x15\x01\x02\x03\x04" NAMED "\xf0\xff\xff\xff";
 	uint8_t bytes[128] = { 0 }, *text = xmalloc(size + !size);
 	struct finds f = { 0 };
 	size_t found;
@@ -389,7 +392,8 @@ static void check_loops(size_t before, size_t size)
 	found = sites_scan_loops(text, size, note, &f);
 	assert_int_equal(found, f.count);
 	/* None is found in the first two bytes and the last few. */
-	assert_true(found <= 2 && (before < 2 || found >= (size >= before + 24) + (size_t)(size >= before + 37)));
+	assert_true(found <= 2 &&
+		    (before < 2 || found >= (size >= before + 24) + (size_t)(size >= before + 37)));
 	for (size_t i = 0; i < found; i++) {
 		bool first = f.start[i] == before;
 
@@ -406,7 +410,8 @@ static void test_scan_loops(void **state)
 		CODE("\xff\x25\x01\x02\x03\x04\x0f\x1f\x05\x10\0\0\0"),	/* a jump */
 		CODE(CALL "\x0f\x1f\x04\x10\0\0\0"),			/* another nop */
 		CODE(CALL "\x0e\x1f\x05\x10\0\0\0"),
-		CODE(CALL "\x90\x0f\x1f\x05\x10\0\0\0"),			/* not just behind */
+		/* not just behind */
+		CODE(CALL "\x90\x0f\x1f\x05\x10\0\0\0"),
 	};
 
 	(void)state;
@@ -455,7 +460,8 @@ static void test_scan_calls(void **state)
 		assert_int_equal(f.count, wanted);
 		assert_true(!wanted || (f.start[0] == 1 && f.end[0] == 6 + 0x04030201));
 		assert_true(wanted < 2 || (f.start[1] == 6 && f.end[1] == 11 - (size_t)24));
-		assert_true(wanted < 3 || (f.start[2] == 7 && f.end[2] == 12 + (size_t)(int32_t)0x90ffffff));
+		assert_true(wanted < 3 ||
+			    (f.start[2] == 7 && f.end[2] == 12 + (size_t)(int32_t)0x90ffffff));
 		free(text);
 	}
 }

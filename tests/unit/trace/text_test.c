@@ -113,7 +113,8 @@ static void test_calls_are_canonical(void **state)
 {
 	(void)state;
 	assert_text("snarl-text 1\n"
-		    "0 enter 0x1\n0 enter 0x2\n0 exit\n0 write 0x9\n0.1 enter 0x5\n0 exit\n0.1 exit\n",
+		    "0 enter 0x1\n0 enter 0x2\n0 exit\n0 write 0x9\n0.1 enter 0x5\n0 exit\n"
+		    "0.1 exit\n",
 		    "0 enter 1 t4 d0\n0 write 9 t4 d1\n0 exit 0 t6 d0\n");
 }
 
@@ -182,7 +183,8 @@ static void test_refused_lines(void **state)
 	assert_bad("module 1 2 3 4", "line 3: not 'module");
 	assert_bad("module 0 0-1 abc /x", "line 3: not a build-id: 'abc'");
 	assert_bad("meta key \\n", "line 3: a backslash must be written \\x5c");
-	assert_bad("begin now", "line 3: 'begin start=N unix=N pid=N [unfiltered]' does not accept 'now'");
+	assert_bad("begin now",
+		   "line 3: 'begin start=N unix=N pid=N [unfiltered]' does not accept 'now'");
 }
 
 static void check_round_trip(struct reader *a)
@@ -224,7 +226,8 @@ static void check_round_trip(struct reader *a)
 		assert_int_equal(m->end, n->end);
 		assert_int_equal(m->time, n->time);
 	}
-	assert_int_equal(reader_info(a)->header->start_unix_ns, reader_info(c)->header->start_unix_ns);
+	assert_int_equal(reader_info(a)->header->start_unix_ns,
+			 reader_info(c)->header->start_unix_ns);
 	assert_int_equal(reader_info(a)->header->pid, reader_info(c)->header->pid);
 	reader_close(b);
 	reader_close(c);
@@ -233,8 +236,12 @@ static void check_round_trip(struct reader *a)
 /* Every kind with every detail, and unusual numbers in all fields. */
 static void test_round_trip_of_all(void **state)
 {
-	const struct reader_module m = { .time = 4, .base = 0x1000, .start = 1, .end = 2,
-					 .path = "/a b;c#\n\\x", .build_id = (const uint8_t *)"\x01\xff",
+	const struct reader_module m = { .time = 4,
+					 .base = 0x1000,
+					 .start = 1,
+					 .end = 2,
+					 .path = "/a b;c#\n\\x",
+					 .build_id = (const uint8_t *)"\x01\xff",
 					 .build_id_size = 2 };
 	const struct reader_module plain = { .path = "" };
 	struct writer *w = writer_open(test_path("all"), TRACE_TOTAL_ORDER, NULL);
@@ -255,14 +262,18 @@ static void test_round_trip_of_all(void **state)
 	writer_event(w, &ev);
 	for (unsigned kind = TRACE_LOST; kind < TRACE_LOOP; kind++)
 		for (unsigned detail = 0; detail < 256; detail += kind % 3 ? 1 : 17) {
-			ev = (struct event){ .kind = (uint16_t)kind, .detail = (uint8_t)detail,
-					     .thread = detail % 2 ? 1 : 7, .time = ev.time + detail % 4 };
+			ev = (struct event){ .kind = (uint16_t)kind,
+					     .detail = (uint8_t)detail,
+					     .thread = detail % 2 ? 1 : 7,
+					     .time = ev.time + detail % 4 };
 			if (detail & 2)
 				ev.addr = 0x7fff00001000ull + kind;
 			if (detail & 4)
 				ev.pc = 0x400000 + detail;
 			if (trace_extra(kind))
-				ev.arg = detail % 5 == 0 ? 0 : detail % 5 == 1 ? 7 : -(uint64_t)detail;
+				ev.arg = detail % 5 == 0   ? 0
+					 : detail % 5 == 1 ? 7
+							   : -(uint64_t)detail;
 			ev.result = detail % 7 < 4 ? 0 : (uint16_t)(detail * 3);
 			writer_event(w, &ev);
 		}

@@ -56,9 +56,14 @@ static struct trace_record adds(int64_t a, int64_t b, int64_t c)
 static void test_nest_by_hand(void **state)
 {
 	const struct trace_record r[] = {
-		nest(2, 1), rec(TRACE_READ, 0x10, 9), head(2, 2), moving(TRACE_READ, 0x100, 8), moving(TRACE_WRITE, 0x200, 0),
+		nest(2, 1),
+		rec(TRACE_READ, 0x10, 9),
+		head(2, 2),
+		moving(TRACE_READ, 0x100, 8),
+		moving(TRACE_WRITE, 0x200, 0),
 		adds(8, 0x40, -0x20),
-		rec(TRACE_MUTEX_LOCK, 0x5, 9), extra(210, 0),
+		rec(TRACE_MUTEX_LOCK, 0x5, 9),
+		extra(210, 0),
 	};
 	struct buf b = file_of(r, ARRAY_SIZE(r));
 
@@ -81,11 +86,16 @@ static void test_by_hand(void **state)
 {
 	const struct trace_record r[] = {
 		rec(TRACE_WRITE, 0x10, 9),
-		head(2, 3), moving(TRACE_READ, 0x100, 8), stride(-0x10000), rec(TRACE_WRITE, 0x20004, 4),
+		head(2, 3),
+		moving(TRACE_READ, 0x100, 8),
+		stride(-0x10000),
+		rec(TRACE_WRITE, 0x20004, 4),
 		moving(TRACE_READ, 0x50, 0),
 		rec(TRACE_STAMP, 180, 0),
-		head(3, 1), moving(TRACE_WRITE, 0x4, -2),
-		rec(TRACE_MUTEX_LOCK, 0x5, 9), extra(200, 0),
+		head(3, 1),
+		moving(TRACE_WRITE, 0x4, -2),
+		rec(TRACE_MUTEX_LOCK, 0x5, 9),
+		extra(200, 0),
 	};
 	struct buf b = file_of(r, ARRAY_SIZE(r));
 
@@ -123,7 +133,8 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned iterations)
 	p->group[p->groups++] = (struct trace_record){ iterations, TRACE_SITE(TRACE_LOOP, accesses, below(50)) };
 	for (unsigned i = 0; i < accesses; i++) {
 		first[i] = below(3) ? below(1u << 30) : TRACE_ADDR_MASK - below(1000);
-		site[i] = TRACE_SITE(below(2) ? TRACE_READ : TRACE_WRITE, below(5) | below(2) << 3, 1 + below(60));
+		site[i] = TRACE_SITE(below(2) ? TRACE_READ : TRACE_WRITE, below(5) | below(2) << 3,
+				     1 + below(60));
 		switch (below(4)) {
 		case 0: by[i] = 8; break;
 		case 1: by[i] = (int64_t)below(65536) - 32768; break;
@@ -134,7 +145,8 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned iterations)
 			p->group[p->groups++] = stride(by[i]);
 			p->group[p->groups++] = (struct trace_record){ first[i], site[i] };
 		} else {
-			p->group[p->groups++] = (struct trace_record){ first[i] | (uint64_t)by[i] << 48, site[i] };
+			p->group[p->groups++] =
+				(struct trace_record){ first[i] | (uint64_t)by[i] << 48, site[i] };
 		}
 	}
 	for (unsigned t = 0; t < iterations; t++)
@@ -147,11 +159,15 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned iterations)
 /* Adds a nest as records and, for comparison, as its accesses. */
 static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigned iterations, unsigned rounds)
 {
-	uint64_t first[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES], site[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
-	int64_t by[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES], add[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
+	uint64_t first[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES],
+		site[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
+	int64_t by[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES],
+		add[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
 	unsigned all = before + accesses;
 
-	p->group[p->groups++] = (struct trace_record){ rounds, TRACE_SITE(TRACE_LOOP, TRACE_NEST | before, below(50)) };
+	p->group[p->groups++] =
+		(struct trace_record){ rounds,
+				       TRACE_SITE(TRACE_LOOP, TRACE_NEST | before, below(50)) };
 	for (unsigned i = 0; i < all; i++) {
 		first[i] = below(3) ? below(1u << 30) : TRACE_ADDR_MASK - below(1000);
 		site[i] = TRACE_SITE(below(2) ? TRACE_READ : TRACE_WRITE, below(5), 1 + below(60));
@@ -163,7 +179,8 @@ static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigne
 			p->group[p->groups++] = stride(by[i] *= 100000);
 			p->group[p->groups++] = (struct trace_record){ first[i], site[i] };
 		} else {
-			p->group[p->groups++] = (struct trace_record){ first[i] | (uint64_t)by[i] << 48, site[i] };
+			p->group[p->groups++] =
+				(struct trace_record){ first[i] | (uint64_t)by[i] << 48, site[i] };
 		}
 	}
 	for (unsigned i = 0; i < all; i++) {
@@ -175,7 +192,9 @@ static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigne
 		for (uint64_t t = 0; t < iterations; t++)
 			for (unsigned i = t ? before : 0; i < all; i++)
 				p->plain[p->plains++] = (struct trace_record){
-					(first[i] + t * (uint64_t)by[i] + r * (uint64_t)add[i]) & TRACE_ADDR_MASK, site[i],
+					(first[i] + t * (uint64_t)by[i] + r * (uint64_t)add[i]) &
+						TRACE_ADDR_MASK,
+					site[i],
 				};
 }
 
@@ -191,9 +210,13 @@ static void add_anything(struct pair *p, uint64_t *time)
 		break;
 	case 4: both(p, rec(TRACE_WRITE, below(1u << 20), 1 + below(90))); break;
 	case 5:
-		add_nest(p, below(TRACE_NEST_BEFORE + 1), 1 + below(below(4) ? 4 : TRACE_LOOP_ACCESSES), 1 + below(9), 1 + below(5));
+		add_nest(p, below(TRACE_NEST_BEFORE + 1),
+			 1 + below(below(4) ? 4 : TRACE_LOOP_ACCESSES), 1 + below(9), 1 + below(5));
 		break;
-	default: add_loop(p, 1 + below(below(4) ? 4 : TRACE_LOOP_ACCESSES), 1 + below(below(4) ? 20 : 60)); break;
+	default:
+		add_loop(p, 1 + below(below(4) ? 4 : TRACE_LOOP_ACCESSES),
+			 1 + below(below(4) ? 20 : 60));
+		break;
 	}
 }
 
@@ -352,7 +375,8 @@ static void test_hostile(void **state)
 	ASSERT_DAMAGED(none, nest(2, 1), head(2, 1), read, stride(0));
 	ASSERT_DAMAGED(none, nest(2, 1), head(2, 1), head(2, 1), read, stride(0));
 	ASSERT_DAMAGED(none, nest(2, 0), nest(2, 0), head(2, 1), read, stride(0));
-	ASSERT_DAMAGED(none, nest(2, 4), read, read, read, read, head(2, 1), read, stride(0), stride(0));
+	ASSERT_DAMAGED(none, nest(2, 4), read, read, read, read, head(2, 1), read, stride(0),
+		       stride(0));
 	ASSERT_DAMAGED(none, nest(2, 2), read, read, head(2, 3), read, read, read, stride(0));
 	ASSERT_DAMAGED(none, nest(2, 1), read, read, stride(0));
 	ASSERT_DAMAGED(much, nest(TRACE_NEST_ROUNDS, 0), head(TRACE_LOOP_ITERATIONS, 2), read, read, stride(0));
@@ -395,13 +419,18 @@ static uint64_t finish_ring(const struct trace_record *r, size_t n, const char *
 static void test_ring(void **state)
 {
 	/* Killed when all of the next loop but its first record was written. */
-	const struct trace_record torn[] = { head(2, 1), moving(TRACE_WRITE, 5, 8), { 0 }, moving(TRACE_READ, 6, 8) };
+	const struct trace_record torn[] = {
+		head(2, 1), moving(TRACE_WRITE, 5, 8), { 0 }, moving(TRACE_READ, 6, 8)
+	};
 	/* Overwritten: the group lacks its second access. */
-	const struct trace_record bad[] = { rec(TRACE_WRITE, 1, 9), head(2, 2), moving(TRACE_WRITE, 5, 8) };
-	uint64_t slots_missing = finish_ring(torn, ARRAY_SIZE(torn), "?1 write 5 t101 d0\n?1 write d t101 d0\n");
+	const struct trace_record bad[] = { rec(TRACE_WRITE, 1, 9), head(2, 2),
+					    moving(TRACE_WRITE, 5, 8) };
+	uint64_t slots_missing =
+		finish_ring(torn, ARRAY_SIZE(torn), "?1 write 5 t101 d0\n?1 write d t101 d0\n");
 
 	(void)state;
-	assert_int_equal(finish_ring(bad, ARRAY_SIZE(bad), "?1 write 1 t101 d0\n"), slots_missing + 1);
+	assert_int_equal(finish_ring(bad, ARRAY_SIZE(bad), "?1 write 1 t101 d0\n"),
+			 slots_missing + 1);
 }
 
 int main(void)

@@ -30,7 +30,10 @@ static void make(const char *path, unsigned events)
 	assert_non_null(w);
 	for (unsigned i = 0; i < events; i++)
 		for (uint32_t t = 1; t <= THREADS; t++) {
-			struct event ev = { .time = ++time, .thread = t, .kind = TRACE_WRITE, .detail = 3,
+			struct event ev = { .time = ++time,
+					    .thread = t,
+					    .kind = TRACE_WRITE,
+					    .detail = 3,
 					    .pc = 0x4000 + i % 7,
 					    .addr = 0x10000 + 8 * (i * t * 2654435761u % 4096) };
 
@@ -51,7 +54,8 @@ static void open_all(struct streams *s, const char *path)
 	s->count = 0;
 	assert_int_equal(index_open(&s->idx, path, 0, &err), 0);
 	for (size_t i = 1; i <= s->idx.event_count; i++) {
-		if (i < s->idx.event_count && s->idx.events[i].thread == s->idx.events[first].thread)
+		if (i < s->idx.event_count &&
+		    s->idx.events[i].thread == s->idx.events[first].thread)
 			continue;
 		stream_init(&s->at[s->count], &s->idx, first, i);
 		assert_int_equal(stream_open(&s->at[s->count++], &s->idx, &err), 0);
@@ -106,7 +110,8 @@ static void test_short_chunks_share_a_coder(void **state)
 
 static void test_long_chunks_keep_theirs(void **state)
 {
-	static const unsigned sizes[] = { 1, 2, 5, 1700, 1705, 1706, 1707, 1708, 1710, 2500, 5000, 9000 };
+	static const unsigned sizes[] = { 1,	2,    5,    1700, 1705, 1706,
+					  1707, 1708, 1710, 2500, 5000, 9000 };
 	struct streams s;
 
 	(void)state;
@@ -137,9 +142,10 @@ static struct event written[ANY], expected[ANY];
 /* Writes one thread: accesses and locks, some calls, times that may repeat. */
 static void make_any(const char *path, unsigned flags, unsigned events)
 {
-	static const uint16_t kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE, TRACE_MUTEX_LOCK,
-					  TRACE_MUTEX_UNLOCK, TRACE_FUNC_ENTRY, TRACE_FUNC_EXIT,
-					  TRACE_ATOMIC_ADD, TRACE_WRITE_RANGE, TRACE_VALUE, TRACE_JUMP };
+	static const uint16_t kinds[] = { TRACE_READ,	     TRACE_WRITE,      TRACE_READ,
+					  TRACE_WRITE,	     TRACE_MUTEX_LOCK, TRACE_MUTEX_UNLOCK,
+					  TRACE_FUNC_ENTRY,  TRACE_FUNC_EXIT,  TRACE_ATOMIC_ADD,
+					  TRACE_WRITE_RANGE, TRACE_VALUE,      TRACE_JUMP };
 	unsigned common = next_random() % 3 ? 8 : ARRAY_SIZE(kinds), calls = next_random() % 2;
 	struct err err;
 	struct writer *w = writer_open(path, flags, &err);
@@ -147,9 +153,13 @@ static void make_any(const char *path, unsigned flags, unsigned events)
 
 	assert_non_null(w);
 	for (unsigned i = 0; i < events; i++) {
-		struct event ev = { .time = time += next_random() % 9, .thread = 1, .pc = 0x4000 + next_random() % 9,
-				    .kind = kinds[next_random() % common], .addr = 0x1000 + next_random() % 99,
-				    .detail = 3, .arg = next_random() % 5 };
+		struct event ev = { .time = time += next_random() % 9,
+				    .thread = 1,
+				    .pc = 0x4000 + next_random() % 9,
+				    .kind = kinds[next_random() % common],
+				    .addr = 0x1000 + next_random() % 99,
+				    .detail = 3,
+				    .arg = next_random() % 5 };
 
 		if (calls && next_random() % 2)
 			ev.kind = next_random() % 2 ? TRACE_FUNC_ENTRY : TRACE_FUNC_EXIT;
@@ -247,9 +257,10 @@ static void test_random_streams_come_as_written(void **state)
 /* Threads run in bursts of random length; each accesses a few pages, sometimes two granules. */
 static void make_threads(const char *path, unsigned flags, unsigned events)
 {
-	static const uint16_t kinds[] = { TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE, TRACE_READ, TRACE_WRITE,
-					  TRACE_MUTEX_LOCK, TRACE_FUNC_ENTRY, TRACE_FUNC_EXIT, TRACE_ATOMIC_ADD,
-					  TRACE_VALUE };
+	static const uint16_t kinds[] = { TRACE_READ,	    TRACE_WRITE,      TRACE_READ,
+					  TRACE_WRITE,	    TRACE_READ,	      TRACE_WRITE,
+					  TRACE_MUTEX_LOCK, TRACE_FUNC_ENTRY, TRACE_FUNC_EXIT,
+					  TRACE_ATOMIC_ADD, TRACE_VALUE };
 	unsigned common = next_random() % 2 ? 6 : ARRAY_SIZE(kinds);
 	struct err err;
 	struct writer *w = writer_open(path, flags, &err);
@@ -258,8 +269,11 @@ static void make_threads(const char *path, unsigned flags, unsigned events)
 
 	assert_non_null(w);
 	for (unsigned i = 0; i < events; i++) {
-		struct event ev = { .pc = 0x4000 + next_random() % 9, .kind = kinds[next_random() % common],
-				    .addr = 0x10000 + next_random() % 3 * 4096 + next_random() % 64 * 8, .detail = 3 };
+		struct event ev = { .pc = 0x4000 + next_random() % 9,
+				    .kind = kinds[next_random() % common],
+				    .addr = 0x10000 + next_random() % 3 * 4096 +
+					    next_random() % 64 * 8,
+				    .detail = 3 };
 
 		ev.addr += next_random() % 8 ? 0 : 4;
 		thread = next_random() % 8 ? thread : 1 + next_random() % 4;
@@ -300,7 +314,8 @@ static void test_batches_do_not_change_the_order(void **state)
 	make(test_path("some.snarl"), 900);
 	check_some();
 	for (unsigned round = 0; round < 100; round++) {
-		make_threads(test_path("some.snarl"), round % 2 ? TRACE_TOTAL_ORDER : 0, 1 + next_random() % 900);
+		make_threads(test_path("some.snarl"), round % 2 ? TRACE_TOTAL_ORDER : 0,
+			     1 + next_random() % 900);
 		check_some();
 	}
 }
@@ -367,7 +382,8 @@ static void test_only_wanted_events_are_read(void **state)
 
 		for (unsigned i = 0; i < READER_PAGE / 64; i++)
 			for (unsigned k = 0; k < 3; k++)
-				pages[k][i] = (uint64_t)(next_random() & next_random()) << 32 | next_random();
+				pages[k][i] = (uint64_t)(next_random() & next_random()) << 32 |
+					      next_random();
 		make_threads(test_path("wanted.snarl"), round % 2 ? TRACE_TOTAL_ORDER : 0,
 			     1 + next_random() % (round % 8 ? 100 : 9000));
 		check_wanted(test_path("wanted.snarl"), &all, &over, &left);

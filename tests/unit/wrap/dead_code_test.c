@@ -28,7 +28,8 @@ static char *run(const char *text, struct dead_code_live live, char **behind)
 	return copy;
 }
 
-static void check_loop(const char *text, struct dead_code_live live, const char *want, const char *want_behind)
+static void check_loop(const char *text, struct dead_code_live live, const char *want,
+		       const char *want_behind)
 {
 	char *behind, *got = run(text, live, &behind);
 
@@ -43,48 +44,61 @@ static void check(const char *text, struct dead_code_live live, const char *want
 	check_loop(text, live, want, "");
 }
 
-static const struct dead_code_live kept = { .general = 0xf038, .lower = 0x8000 };	/* registers that calls preserve, and %xmm15 */
+/* registers that calls preserve, and %xmm15 */
+static const struct dead_code_live kept = { .general = 0xf038, .lower = 0x8000 };
 
 static void test_dead(void **state)
 {
 	(void)state;
-	check("\tmovq\t%rbx, %rdi\n\t.loc 1 2\n\taddq\t$8, %rbx\n\tleaq\t8(%rbx), %rdi\n", kept, "\t.loc 1 2\n\taddq\t$8, %rbx\n");
+	check("\tmovq\t%rbx, %rdi\n\t.loc 1 2\n\taddq\t$8, %rbx\n\tleaq\t8(%rbx), %rdi\n", kept,
+	      "\t.loc 1 2\n\taddq\t$8, %rbx\n");
 	/*
 	 * Kept: a result that is read, one that is live at the end, a store, a write of half a
 	 * register.
 	 */
-	check("\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n", kept, "\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n");
+	check("\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n", kept,
+	      "\tmovq\t%rbx, %rdi\n\taddq\t%rdi, %rbx\n");
 	check("\tmovl\t$1, %edi\n\tmovl\t$2, %edi\n", DEAD_CODE_ALL, "\tmovl\t$2, %edi\n");
 	check("\tmovq\t%rbx, (%rdi)\n", kept, "\tmovq\t%rbx, (%rdi)\n");
-	check("\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n", DEAD_CODE_ALL, "\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n");
+	check("\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n", DEAD_CODE_ALL,
+	      "\tmovl\t$1, %edi\n\tmovb\t$2, %dil\n");
 	/* Kept: flags that are read, and a load, which may fault unless it is of the stack. */
 	check("\tsubq\t%rbx, %rdi\n\tsete\t%bl\n", kept, "\tsubq\t%rbx, %rdi\n\tsete\t%bl\n");
 	check("\tsubq\t%rbx, %rdi\n\tcmpq\t%rbp, %rbx\n", kept, "\tcmpq\t%rbp, %rbx\n");
 	check("\tmovq\t(%rbx), %rdi\n", kept, "\tmovq\t(%rbx), %rdi\n");
-	check("\tmovq\t8(%rsp), %rdi\n\tmovsd\t(%rsp), %xmm1\n\tmovsd\t(%rsp,%rbx), %xmm1\n", kept, "\tmovsd\t(%rsp,%rbx), %xmm1\n");
+	check("\tmovq\t8(%rsp), %rdi\n\tmovsd\t(%rsp), %xmm1\n\tmovsd\t(%rsp,%rbx), %xmm1\n", kept,
+	      "\tmovsd\t(%rsp,%rbx), %xmm1\n");
 	/* Kept: registers that an instruction uses without naming them. */
 	check("\tmovq\t%rbx, %rax\n\tcqto\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n", kept,
 	      "\tmovq\t%rbx, %rax\n\tcqto\n\tidivq\t%rbp\n\tmovq\t%rax, (%rbx)\n");
 	check("\tmovq\t%rbx, %rdi\n\trep movsb\n", kept, "\tmovq\t%rbx, %rdi\n\trep movsb\n");
 }
 
-#define SUM "\tmovsd\t(%rbx), %xmm0\n\tmovq\t%xmm0, %xmm15\n\tmovq\t%xmm15, %xmm0\n\taddsd\t8(%rbx), %xmm0\n"
+#define SUM \
+	"\tmovsd\t(%rbx), %xmm0\n\tmovq\t%xmm0, %xmm15\n\tmovq\t%xmm15, %xmm0\n" \
+	"\taddsd\t8(%rbx), %xmm0\n"
 
 static void test_copies(void **state)
 {
 	(void)state;
 	check_loop(SUM "\tmovq\t%xmm0, %xmm15\n", kept,
-		   "\tmovsd\t(%rbx), %xmm0\n\taddsd\t8(%rbx), %xmm0\n", "\tmovapd\t%xmm0, %xmm15\n");
+		   "\tmovsd\t(%rbx), %xmm0\n\taddsd\t8(%rbx), %xmm0\n",
+		   "\tmovapd\t%xmm0, %xmm15\n");
 	/* The next iteration reads %xmm15. */
-	check("\taddsd\t%xmm15, %xmm0\n\tmovq\t%xmm0, %xmm15\n", kept, "\taddsd\t%xmm15, %xmm0\n\tmovapd\t%xmm0, %xmm15\n");
+	check("\taddsd\t%xmm15, %xmm0\n\tmovq\t%xmm0, %xmm15\n", kept,
+	      "\taddsd\t%xmm15, %xmm0\n\tmovapd\t%xmm0, %xmm15\n");
 	/* The upper half is read, and movq clears it. */
 	check(SUM "\tmovapd\t%xmm0, (%rbx)\n", kept, "\tmovsd\t(%rbx), %xmm15\n"
 	      "\tmovq\t%xmm15, %xmm0\n\taddsd\t8(%rbx), %xmm0\n\tmovapd\t%xmm0, (%rbx)\n");
 	check_loop("\tmovq\t%xmm1, %xmm0\n", DEAD_CODE_ALL, "", "\tmovq\t%xmm1, %xmm0\n");
 	/* The source changes between the two copies. */
-	check("\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n", kept,
-	      "\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n");
-	check_loop("\tmovq\t%rax, %r12\n\tmovq\t%r12, %rax\n\tmovq\t%rax, (%rbx)\n", kept, "\tmovq\t%rax, (%rbx)\n", "\tmovq\t%rax, %r12\n");
+	check("\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n"
+	      "\tmovapd\t%xmm15, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n",
+	      kept,
+	      "\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm1, %xmm0\n\tmovapd\t%xmm15, %xmm0\n"
+	      "\tmovsd\t%xmm0, (%rbx)\n");
+	check_loop("\tmovq\t%rax, %r12\n\tmovq\t%r12, %rax\n\tmovq\t%rax, (%rbx)\n", kept,
+		   "\tmovq\t%rax, (%rbx)\n", "\tmovq\t%rax, %r12\n");
 }
 
 /*
@@ -93,7 +107,9 @@ static void test_copies(void **state)
  */
 static void test_loop(void **state)
 {
-	static const struct dead_code_live live = { .general = 0xf038, .vector = 1, .lower = 0xc000 };
+	static const struct dead_code_live live = { .general = 0xf038,
+						    .vector = 1,
+						    .lower = 0xc000 };
 
 	(void)state;
 	check("\tmovsd\t(%rbx), %xmm2\n\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n", live,
@@ -104,10 +120,16 @@ static void test_loop(void **state)
 	 * Kept: the source is read between setter and copy, or behind the copy, or is copied in
 	 * part.
 	 */
-	check("\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n", live,
-	      "\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n\tmovapd\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n");
-	check("\tmovsd\t(%rbx), %xmm0\n\tmovq\t%xmm0, %xmm15\n\taddsd\t%xmm15, %xmm14\n\taddsd\t%xmm14, %xmm0\n", live,
-	      "\tmovsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm15, %xmm14\n\taddsd\t%xmm14, %xmm0\n");
+	check("\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n"
+	      "\tmovq\t%xmm2, %xmm15\n\taddsd\t%xmm15, %xmm14\n",
+	      live,
+	      "\tmovsd\t(%rbx), %xmm2\n\taddsd\t%xmm2, %xmm14\n\tmovapd\t%xmm2, %xmm15\n"
+	      "\taddsd\t%xmm15, %xmm14\n");
+	check("\tmovsd\t(%rbx), %xmm0\n\tmovq\t%xmm0, %xmm15\n"
+	      "\taddsd\t%xmm15, %xmm14\n\taddsd\t%xmm14, %xmm0\n",
+	      live,
+	      "\tmovsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n\taddsd\t%xmm15, %xmm14\n"
+	      "\taddsd\t%xmm14, %xmm0\n");
 	check("\tmovl\t(%rbx), %eax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n", live,
 	      "\tmovl\t(%rbx), %eax\n\tmovq\t%rax, %r12\n\tmovq\t%rbp, (%r12)\n");
 	/*
@@ -116,7 +138,8 @@ static void test_loop(void **state)
 	check_loop("\tmovapd\t%xmm0, %xmm14\n\tmovq\t%xmm14, %xmm0\n\tmovsd\t%xmm0, (%rbx)\n", live,
 		   "\tmovsd\t%xmm0, (%rbx)\n", "\tmovapd\t%xmm0, %xmm14\n\tmovq\t%xmm0, %xmm0\n");
 	/* The source of the copy changes before the iteration's end. */
-	check("\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n", live, "\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n");
+	check("\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n", live,
+	      "\tmovapd\t%xmm0, %xmm14\n\taddsd\t(%rbx), %xmm0\n");
 }
 
 static const char *const general_names[] = { "rax", "rdx", "rdi", "r12" };
@@ -128,11 +151,16 @@ static const unsigned vector_used[] = { 0, 1, 2, 15 };
  * register.
  */
 static const char *const templates[] = {
-	"movq\t%g, %h", "movq\t%g, %h", "leaq\t8(%g,%h), %h", "addq\t%g, %h", "subq\t%g, %g", "xorq\t%g, %g", "cmpq\t%g, %h",
-	"movq\t%m, %g", "movq\t%g, %m", "cmoveq\t%g, %h", "cqto", "movq\t%v, %w", "movq\t%v, %w", "movq\t%v, %w",
-	"movapd\t%v, %w", "movapd\t%v, %w", "movsd\t%v, %w", "movsd\t%m, %v", "movsd\t%v, %m", "movq\t%m, %v", "movq\t%v, %m",
-	"movq\t%v, %g", "movq\t%g, %v", "addsd\t%v, %w", "addsd\t%m, %w", "sqrtsd\t%v, %w", "andpd\t%v, %w", "xorpd\t%v, %v",
-	"unpcklpd\t%v, %w", "paddq\t%v, %w", "ucomisd\t%v, %w", "cvtsi2sdq\t%g, %v", "imulq\t$3, %g, %h", "negq\t%g",
+	"movq\t%g, %h", "movq\t%g, %h", "leaq\t8(%g,%h), %h", "addq\t%g, %h", "subq\t%g, %g",
+	"xorq\t%g, %g", "cmpq\t%g, %h",
+	"movq\t%m, %g", "movq\t%g, %m", "cmoveq\t%g, %h", "cqto", "movq\t%v, %w", "movq\t%v, %w",
+	"movq\t%v, %w",
+	"movapd\t%v, %w", "movapd\t%v, %w", "movsd\t%v, %w", "movsd\t%m, %v", "movsd\t%v, %m",
+	"movq\t%m, %v", "movq\t%v, %m",
+	"movq\t%v, %g", "movq\t%g, %v", "addsd\t%v, %w", "addsd\t%m, %w", "sqrtsd\t%v, %w",
+	"andpd\t%v, %w", "xorpd\t%v, %v",
+	"unpcklpd\t%v, %w", "paddq\t%v, %w", "ucomisd\t%v, %w", "cvtsi2sdq\t%g, %v",
+	"imulq\t$3, %g, %h", "negq\t%g",
 };
 
 static void make_line(struct buf *out)
@@ -189,7 +217,8 @@ static bool same(const struct machine *a, const struct machine *b, struct dead_c
 
 	for (unsigned i = 0; i < 16; i++) {
 		equal &= !(live.general >> i & 1) || a->general[i] == b->general[i];
-		equal &= !((live.vector | live.lower) >> i & 1) || a->vector[i][0] == b->vector[i][0];
+		equal &= !((live.vector | live.lower) >> i & 1) ||
+			 a->vector[i][0] == b->vector[i][0];
 		equal &= !(live.vector >> i & 1) || a->vector[i][1] == b->vector[i][1];
 	}
 	return equal;
@@ -202,7 +231,8 @@ static void test_random(void **state)
 	(void)state;
 	srand(1);
 	for (unsigned round = 0; round < 20000; round++) {
-		struct dead_code_live live = { (uint16_t)rand(), (uint16_t)(rand() & rand()), (uint16_t)rand() };
+		struct dead_code_live live = { (uint16_t)rand(), (uint16_t)(rand() & rand()),
+					       (uint16_t)rand() };
 		struct machine start = any_machine(), a, b;
 		struct buf text = { 0 };
 		unsigned count = 1 + (unsigned)rand() % 20;
@@ -222,7 +252,8 @@ static void test_random(void **state)
 		}
 		b = compute_all(behind, b);
 		if (!same(&a, &b, live))
-			fail_msg("round %u: %s became %s and %s", round, buf_string(&text), shorter, behind);
+			fail_msg("round %u: %s became %s and %s", round, buf_string(&text), shorter,
+				 behind);
 		put_off += *behind != '\0';
 		lines += count;
 		for (const char *at = shorter; (at = strchr(at, '\n')); at++)

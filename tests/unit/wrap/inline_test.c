@@ -56,31 +56,32 @@ static void check_untouched(const char *text)
 #define PREFETCH "prefetchw (%rdi); "
 
 /* `op` is the record's kind and detail, as a number: kind | detail << 8. */
-#define APPEND(label, op, prefetch, cur, scratch)                                                \
-	"jne .Lsnarlc" label "; " prefetch "movq " cur ",%rax; testl $4095,%eax; "                          \
-	"je .Lsnarlc" label "; leaq .Lsnarl" label "(%rip)," scratch "; movq %rdi,(%rax); "     \
-	"movq " scratch ",8(%rax); movw $" op ",14(%rax); addq $16,%rax; movq %rax," cur "; "   \
+#define APPEND(label, op, prefetch, cur, scratch)                                                  \
+	"jne .Lsnarlc" label "; " prefetch "movq " cur ",%rax; testl $4095,%eax; "                 \
+	"je .Lsnarlc" label "; leaq .Lsnarl" label "(%rip)," scratch "; movq %rdi,(%rax); "        \
+	"movq " scratch ",8(%rax); movw $" op ",14(%rax); addq $16,%rax; movq %rax," cur "; "      \
 	"jmp .Lsnarl" label "; .Lsnarlc" label ": "
-#define EXEC(label, op, prefetch, call)                                                               \
-	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
-	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" label "; cmpw $-1,%ax; "                 \
-	APPEND(label, op, prefetch, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
+#define EXEC(label, op, prefetch, call)                                                            \
+	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                        \
+	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" label "; cmpw $-1,%ax; "                    \
+	APPEND(label, op, prefetch, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call           \
 	"@PLT; .Lsnarl" label ":"
-#define EXEC16(label, op, prefetch, call)                                                             \
-	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
-	"cmpl %eax,%fs:__snarl_tls@tpoff+12; je .Lsnarl" label "; cmpl $-1,%eax; "              \
-	APPEND(label, op, prefetch, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call                  \
+#define EXEC16(label, op, prefetch, call)                                                          \
+	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                          \
+	"cmpl %eax,%fs:__snarl_tls@tpoff+12; je .Lsnarl" label "; cmpl $-1,%eax; "                 \
+	APPEND(label, op, prefetch, "%fs:__snarl_tls@tpoff", "%rcx") "call __tsan_" call           \
 	"@PLT; .Lsnarl" label ":"
-#define PIC(label, op, prefetch, call)                                                                \
-	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                     \
-	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:8(%rcx); je .Lsnarl" label          \
-	"; cmpw $-1,%ax; "                                                                      \
-	APPEND(label, op, prefetch, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
-#define PIC16(label, op, prefetch, call)                                                              \
-	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; "                       \
-	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:12(%rcx); je .Lsnarl" label        \
-	"; cmpl $-1,%eax; "                                                                     \
-	APPEND(label, op, prefetch, "%fs:(%rcx)", "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
+#define PIC(label, op, prefetch, call) \
+	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; " \
+	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpw %ax,%fs:8(%rcx); je .Lsnarl" label \
+	"; cmpw $-1,%ax; " APPEND(label, op, prefetch, "%fs:(%rcx)", "%rdx") "call __tsan_" call \
+									     "@PLT; .Lsnarl" label \
+									     ":"
+#define PIC16(label, op, prefetch, call) \
+	"\tmovq %rdi,%rax; shrq $3,%rax; movl 0x7fff8000(,%rax,2),%eax; " \
+	"movq __snarl_tls@gottpoff(%rip),%rcx; cmpl %eax,%fs:12(%rcx); je .Lsnarl" label \
+	"; cmpl $-1,%eax; " APPEND(label, op, prefetch, "%fs:(%rcx)", \
+				   "%rdx") "call __tsan_" call "@PLT; .Lsnarl" label ":"
 
 static void test_spellings(void **state)
 {
@@ -119,24 +120,29 @@ static void test_every_hook(void **state)
 	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
-			snprintf(text, sizeof(text), "\tcall\t__tsan_%s%s@PLT\n", kinds[k], sizes[s]);
+			snprintf(text, sizeof(text), "\tcall\t__tsan_%s%s@PLT\n", kinds[k],
+				 sizes[s]);
 			snprintf(expected, sizeof(expected),
 				 "\tmovq %%rdi,%%rax; shrq $3,%%rax; "
 				 "movzwl 0x7fff8000(,%%rax,2),%%eax; "
 				 "cmpw %%ax,%%fs:__snarl_tls@tpoff+8; je .Lsnarl0; "
-				 "cmpw $-1,%%ax; jne .Lsnarlc0; %smovq %%fs:__snarl_tls@tpoff,%%rax; "
-				 "testl $4095,%%eax; je .Lsnarlc0; leaq .Lsnarl0(%%rip),%%rcx; "
-				 "movq %%rdi,(%%rax); movq %%rcx,8(%%rax); movw $%s,14(%%rax); "
-				 "addq $16,%%rax; movq %%rax,%%fs:__snarl_tls@tpoff; jmp .Lsnarl0; "
+				 "cmpw $-1,%%ax; jne .Lsnarlc0; %smovq "
+				 "%%fs:__snarl_tls@tpoff,%%rax; testl $4095,%%eax; je .Lsnarlc0; "
+				 "leaq .Lsnarl0(%%rip),%%rcx; movq %%rdi,(%%rax); movq "
+				 "%%rcx,8(%%rax); movw $%s,14(%%rax); addq $16,%%rax; movq "
+				 "%%rax,%%fs:__snarl_tls@tpoff; jmp .Lsnarl0; "
 				 ".Lsnarlc0: call __tsan_%s%s@PLT; .Lsnarl0:\n",
-				 strstr(kinds[k], "write") ? PREFETCH : "", ops[k][s], kinds[k], sizes[s]);
+				 strstr(kinds[k], "write") ? PREFETCH : "", ops[k][s], kinds[k],
+				 sizes[s]);
 			check(text, false, expected);
 		}
 	}
 	check("\tcall\t__tsan_read16@PLT\n", false, EXEC16("0", "1027", "", "read16") "\n");
-	check("\tcall\t__tsan_volatile_write16\n", false, EXEC16("0", "3076", PREFETCH, "volatile_write16") "\n");
+	check("\tcall\t__tsan_volatile_write16\n", false,
+	      EXEC16("0", "3076", PREFETCH, "volatile_write16") "\n");
 	check("\tcall\t__tsan_write16@PLT\n", true, PIC16("0", "1028", PREFETCH, "write16") "\n");
-	check("\tcall\t__tsan_volatile_read16@PLT\n", true, PIC16("0", "3075", "", "volatile_read16") "\n");
+	check("\tcall\t__tsan_volatile_read16@PLT\n", true,
+	      PIC16("0", "3075", "", "volatile_read16") "\n");
 }
 
 /* An access that is not within one granule, and does not cover exactly two, calls the hook. */
@@ -150,7 +156,8 @@ static void test_unaligned(void **state)
 	      "\tmovl %edi,%eax; andl $7,%eax; cmpl $6,%eax; ja .Lsnarlc0;"
 	      PIC("0", "2308", PREFETCH, "unaligned_volatile_write2") "\n");
 	check("\tcallq\t__tsan_unaligned_write8@PLT\n", false,
-	      "\ttestb $7,%dil; jne .Lsnarlc0;" EXEC("0", "772", PREFETCH, "unaligned_write8") "\n");
+	      "\ttestb $7,%dil; jne .Lsnarlc0;" EXEC("0", "772", PREFETCH,
+						     "unaligned_write8") "\n");
 	check("\tcallq\t__tsan_unaligned_read16@PLT\n", true,
 	      "\ttestb $7,%dil; jne .Lsnarlc0;" PIC16("0", "1027", "", "unaligned_read16") "\n");
 }
@@ -168,7 +175,8 @@ static void test_labels_are_unique(void **state)
 	inliner_init(&in, false);
 	inliner_feed(&in, "call __tsan_read1\n", 18, &sink);
 	inliner_feed(&in, "call __tsan_read1\n", 18, &sink);
-	assert_string_equal(out.text, EXEC("0", "3", "", "read1") "\n" EXEC("1", "3", "", "read1") "\n");
+	assert_string_equal(out.text,
+			    EXEC("0", "3", "", "read1") "\n" EXEC("1", "3", "", "read1") "\n");
 	assert_int_equal(in.count, 2);
 	free(out.text);
 }
@@ -234,8 +242,8 @@ static void test_intel_syntax(void **state)
 	check_untouched("\t.intel_syntax noprefix\n\tcall\t__tsan_read4@PLT\n");
 	check("\t.intel_syntax noprefix\n\tcall __tsan_read4\n\t.att_syntax\n\tcall __tsan_read4\n",
 	      false,
-	      "\t.intel_syntax noprefix\n\tcall __tsan_read4\n\t.att_syntax\n" EXEC("0", "515", "", "read4")
-	      "\n");
+	      "\t.intel_syntax noprefix\n\tcall __tsan_read4\n\t.att_syntax\n" EXEC("0", "515", "",
+										    "read4") "\n");
 	/* inline assembly changes the syntax and back in one line */
 	check("#APP\n\t.intel_syntax noprefix; mov eax, 1; .att_syntax prefix\n#NO_APP\n"
 	      "\tcall __tsan_read4\n",
@@ -253,14 +261,16 @@ static void test_repeated_bodies(void **state)
 			"\tcall __tsan_read4\n\t.endr\n");
 	check("\t.macro m\n\t.endm\n\tcall\t__tsan_read4\n", false,
 	      "\t.macro m\n\t.endm\n" EXEC("0", "515", "", "read4") "\n");
-	check("\t.endr\n\tcall\t__tsan_read4\n", false, "\t.endr\n" EXEC("0", "515", "", "read4") "\n");
+	check("\t.endr\n\tcall\t__tsan_read4\n", false,
+	      "\t.endr\n" EXEC("0", "515", "", "read4") "\n");
 }
 
 static void test_no_newline_at_the_end(void **state)
 {
 	(void)state;
 	check("\tcall\t__tsan_read4@PLT", false, EXEC("0", "515", "", "read4"));
-	check("\tnop\n\tcall\t__tsan_write16", true, "\tnop\n" PIC16("0", "1028", PREFETCH, "write16"));
+	check("\tnop\n\tcall\t__tsan_write16", true,
+	      "\tnop\n" PIC16("0", "1028", PREFETCH, "write16"));
 	check_untouched("\tnop\n\tret");
 }
 

@@ -44,19 +44,21 @@ static void check(const char *text, bool pic, const char *expected)
 	free(got);
 }
 
-#define EXEC(load, compare, shared, prefetch, op)                                                   \
-	"  call void asm sideeffect alignstack \"movq %rdi,%rax; shrq $$3,%rax; " load           \
-	" 0x7fff8000(,%rax,2),%eax; " compare "; je .Lsnarl${:uid}; " shared                     \
-	"; jne .Lsnarlc${:uid}; " prefetch "movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "            \
-	"je .Lsnarlc${:uid}; leaq .Lsnarl${:uid}(%rip),%rcx; movq %rdi,(%rax); "                 \
-	"movq %rcx,8(%rax); movw $$" op ",14(%rax); addq $$16,%rax; "                            \
-	"movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl${:uid}; "                                  \
-	".Lsnarlc${:uid}: movl $$" op ",%eax; .Lsnarls${:uid}: call __snarl_access@PLT; "         \
-	".Lsnarl${:uid}:\", "                                                                   \
+#define EXEC(load, compare, shared, prefetch, op)                                                  \
+	"  call void asm sideeffect alignstack \"movq %rdi,%rax; shrq $$3,%rax; " load             \
+	" 0x7fff8000(,%rax,2),%eax; " compare "; je .Lsnarl${:uid}; " shared                       \
+	"; jne .Lsnarlc${:uid}; " prefetch "movq %fs:__snarl_tls@tpoff,%rax; testl $$4095,%eax; "  \
+	"je .Lsnarlc${:uid}; leaq .Lsnarl${:uid}(%rip),%rcx; movq %rdi,(%rax); "                   \
+	"movq %rcx,8(%rax); movw $$" op ",14(%rax); addq $$16,%rax; "                              \
+	"movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl${:uid}; "                                    \
+	".Lsnarlc${:uid}: movl $$" op ",%eax; .Lsnarls${:uid}: call __snarl_access@PLT; "          \
+	".Lsnarl${:uid}:\", "                                                                      \
 	"\"{di},~{rax},~{rcx},~{memory},~{dirflag},~{fpsr},~{flags}\""
-#define EXEC8(prefetch, op) EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", prefetch, op)
+#define EXEC8(prefetch, op) \
+	EXEC("movzwl", "cmpw %ax,%fs:__snarl_tls@tpoff+8", "cmpw $$-1,%ax", prefetch, op)
 #define ASK "prefetchw (%rdi); "
-#define EXEC16(prefetch, op) EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", prefetch, op)
+#define EXEC16(prefetch, op) \
+	EXEC("movl", "cmpl %eax,%fs:__snarl_tls@tpoff+12", "cmpl $$-1,%eax", prefetch, op)
 
 static void test_forms(void **state)
 {
@@ -66,12 +68,16 @@ static void test_forms(void **state)
 	      EXEC8(ASK, "516") "(i8* %5), !dbg !17\n");
 	check("  tail call void @__tsan_read1(ptr @x), !dbg !1\n", false,
 	      EXEC8("", "3") "(ptr @x), !dbg !1\n");
-	check("  call void @__tsan_volatile_write2(ptr %x)\n", false, EXEC8(ASK, "2308") "(ptr %x)\n");
+	check("  call void @__tsan_volatile_write2(ptr %x)\n", false,
+	      EXEC8(ASK, "2308") "(ptr %x)\n");
 	check("  call void @__tsan_write16(ptr %x)", false, EXEC16(ASK, "1028") "(ptr %x)");
-	check("  call void @__tsan_read8(i8* bitcast (double* getelementptr inbounds ([8 x double], "
-	      "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n", false,
-	      EXEC8("", "771") "(i8* bitcast (double* getelementptr inbounds ([8 x double], "
-	      "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n");
+	check("  call void @__tsan_read8(i8* bitcast (double* getelementptr inbounds ([8 x "
+	      "double], "
+	      "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n",
+	      false,
+	      EXEC8("",
+		    "771") "(i8* bitcast (double* getelementptr inbounds ([8 x double], "
+			   "[8 x double]* @\"a)b\", i64 0, i64 1) to i8*)), !dbg !9\n  ret void\n");
 }
 
 /* Unaligned accesses are first tested for lying in two granules. */
@@ -80,7 +86,8 @@ static void test_unaligned(void **state)
 	static const struct {
 		const char *hook, *aligned, *test;
 	} cases[] = {
-		{ "unaligned_read8", "read8", "testb $$7,%dil; movl $$66307,%eax; jne .Lsnarls${:uid}; " },
+		{ "unaligned_read8", "read8",
+		  "testb $$7,%dil; movl $$66307,%eax; jne .Lsnarls${:uid}; " },
 		{ "unaligned_write16", "write16",
 		  "testb $$7,%dil; movl $$66564,%eax; jne .Lsnarls${:uid}; " },
 		{ "unaligned_volatile_write4", "volatile_write4",
@@ -163,7 +170,8 @@ static void compare_with_assembly(const char *hook, bool pic)
 	snprintf(line, sizeof(line), "  call void @__tsan_%s(i8* %%1)", hook);
 	got = transform(line, pic);
 	assert_non_null(strstr(got, "movl $$"));
-	plain_code(code, strstr(got, "movq %rdi,%rax"), strstr(strstr(got, "%fs"), ".Lsnarlc${:uid}: ") + 17);
+	plain_code(code, strstr(got, "movq %rdi,%rax"),
+		   strstr(strstr(got, "%fs"), ".Lsnarlc${:uid}: ") + 17);
 	assert_string_equal(code, out.text + 1);	/* inline_asm.c's begins with a tab */
 	free(got);
 	free(out.text);
@@ -198,12 +206,14 @@ static void test_wide_registers(void **state)
 	char text[200], *got;
 
 	(void)state;
-	snprintf(text, sizeof(text), "%sattributes #0 = { \"target-features\"=\"+avx,+sse\" }\n", call);
+	snprintf(text, sizeof(text), "%sattributes #0 = { \"target-features\"=\"+avx,+sse\" }\n",
+		 call);
 	got = transform(text, false);
 	assert_non_null(strstr(got, "call __snarl_access_wide@PLT; "));
 	assert_null(strstr(got, "~{k0}"));
 	free(got);
-	snprintf(text, sizeof(text), "%sattributes #0 = { \"target-features\"=\"+avx512f\" }\n", call);
+	snprintf(text, sizeof(text), "%sattributes #0 = { \"target-features\"=\"+avx512f\" }\n",
+		 call);
 	got = transform(text, false);
 	assert_non_null(strstr(got, "call __snarl_access_wide@PLT; "));
 	assert_non_null(strstr(got, "~{flags},~{k0},~{k1},"));
@@ -251,12 +261,14 @@ static void test_has_loop(void **state)
 
 static void test_repair_files(void **state)
 {
-	static const char text[] = "\t.text\n\t.file\t\"a.c\"\n\t.file\t0 \"/tmp\" \"a.c\" md5 0x12\n"
-				   "\t.file\t1 \"/tmp/a.c\" md5 0x12\n\t.file\t2 \"b.h\" md5 0x34\n"
-				   "\t.file\t3 \"c.h\"\n\t.ascii\t\" md5 0x56\"\n";
-	static const char expected[] = "\t.text\n\t.file\t\"a.c\"\n\t.file\t0 \"/tmp\" \"a.c\" md5 0x12\n"
-				       "\t.file\t1 \"/tmp/a.c\"\n\t.file\t2 \"b.h\"\n"
-				       "\t.file\t3 \"c.h\"\n\t.ascii\t\" md5 0x56\"\n";
+	static const char text[] =
+		"\t.text\n\t.file\t\"a.c\"\n\t.file\t0 \"/tmp\" \"a.c\" md5 0x12\n"
+		"\t.file\t1 \"/tmp/a.c\" md5 0x12\n\t.file\t2 \"b.h\" md5 0x34\n"
+		"\t.file\t3 \"c.h\"\n\t.ascii\t\" md5 0x56\"\n";
+	static const char expected[] =
+		"\t.text\n\t.file\t\"a.c\"\n\t.file\t0 \"/tmp\" \"a.c\" md5 0x12\n"
+		"\t.file\t1 \"/tmp/a.c\"\n\t.file\t2 \"b.h\"\n"
+		"\t.file\t3 \"c.h\"\n\t.ascii\t\" md5 0x56\"\n";
 	struct output out = { 0 };
 	struct inline_sink sink = { collect, &out };
 

@@ -38,8 +38,8 @@ static const char *show(const struct linear_state *t, const struct linear *l)
 
 	if (!l->known)
 		return "?";
-	used = snprintf(text, sizeof(text), "%.*s%+lld", (int)l->symbol.size, l->symbol.size ? l->symbol.at : "",
-			(long long)l->constant);
+	used = snprintf(text, sizeof(text), "%.*s%+lld", (int)l->symbol.size,
+			l->symbol.size ? l->symbol.at : "", (long long)l->constant);
 	for (unsigned i = 0; i < l->terms; i++) {
 		unsigned v = l->term[i].variable;
 
@@ -86,7 +86,8 @@ static void test_values(void **state)
 	check("shlq %rbx\n", INSN_RBX, "+0+2*rbx");
 	check("xorl %edi, %edi\naddq $3, %rdi\n", INSN_RDI, "+3");
 	check("movq 24(%rsp), %rax\naddq %rax, %rbx\n", INSN_RBX, "+0+1*rbx+1*[24]");
-	check("movq %rbx, 24(%rsp)\naddq $8, 24(%rsp)\nmovq 24(%rsp), %rdi\n", INSN_RDI, "+8+1*rbx");
+	check("movq %rbx, 24(%rsp)\naddq $8, 24(%rsp)\nmovq 24(%rsp), %rdi\n", INSN_RDI,
+	      "+8+1*rbx");
 	/* %rdi keeps the value that %rbx had before. */
 	check("movq %rbx, %rdi\naddq $8, %rbx\nmovsd %xmm0, (%rbx)\n", INSN_RDI, "+0+1*rbx");
 }
@@ -116,7 +117,8 @@ static void test_unknown(void **state)
 		"movq %rbx, %rdx\ncqto\nmovq %rdx, %rdi\n",
 		"movq %rbx, %rax\ndivq %rcx\nmovq %rax, %rdi\n",
 		"cmpq %rax, %rcx\ncmovl %rbx, %rdi\n",
-		"leaq (%rax,%rcx), %rdi\nleaq (%rdx,%rdi), %rdi\nleaq (%rbx,%rdi), %rdi\naddq %rsi, %rdi\n",
+		"leaq (%rax,%rcx), %rdi\nleaq (%rdx,%rdi), %rdi\nleaq (%rbx,%rdi), %rdi\n"
+		"addq %rsi, %rdi\n",
 	};
 
 	(void)state;
@@ -140,11 +142,13 @@ static void test_distance(void **state)
 		{ "leaq a(%rip), %rdi\nleaq b(%rip), %rsi\n", false, 0 },
 		{ "leaq a(%rip), %rdi\nleaq ab(%rip), %rsi\n", false, 0 },
 		{ "leaq a(%rip), %rdi\nmovq %rbx, %rsi\n", false, 0 },
-		{ "movq (%rbx), %rdi\nmovq (%rbx), %rsi\n", false, 0 },	/* other threads may write there */
+		/* other threads may write there */
+		{ "movq (%rbx), %rdi\nmovq (%rbx), %rsi\n", false, 0 },
 		{ "movq %rbx, %rdi\nmovq %rdi, %rsi\nmovb $1, %dil\n", false, 0 },
 		{ "leaq (%rbx,%rcx,8), %rdi\nleaq (%rbx,%rcx,4), %rsi\n", false, 0 },
 		{ "leaq (%rbx,%rcx), %rdi\nmovq %rbx, %rsi\n", false, 0 },
-		{ "movq %rbx, 8(%rsp)\nmovl %ecx, 12(%rsp)\nmovq 8(%rsp), %rdi\nmovq %rbx, %rsi\n", false, 0 },
+		{ "movq %rbx, 8(%rsp)\nmovl %ecx, 12(%rsp)\nmovq 8(%rsp), %rdi\nmovq %rbx, %rsi\n",
+		  false, 0 },
 	};
 
 	(void)state;
@@ -154,7 +158,8 @@ static void test_distance(void **state)
 
 		linear_init(&t, true);
 		assert_true(walk(&t, cases[i].code));
-		assert_int_equal(linear_distance(&t.value[INSN_RDI], &t.value[INSN_RSI], &distance), cases[i].known);
+		assert_int_equal(linear_distance(&t.value[INSN_RDI], &t.value[INSN_RSI], &distance),
+				 cases[i].known);
 		if (cases[i].known)
 			assert_int_equal(distance, cases[i].distance);
 	}
@@ -185,13 +190,18 @@ static void test_stack_distance(void **state)
 static void test_refused(void **state)
 {
 	static const char *const code[] = {
-		"pushq %rbx\n", "popq %rbx\n", "subq $8, %rsp\n", "leaq -8(%rsp), %rsp\n", "leave\n",
-		"xchgq %rax, %rbx\n", "lock addl $1, (%rbx)\n", "cmpxchgq %rax, (%rbx)\n", "xaddl %eax, (%rbx)\n",
+		"pushq %rbx\n", "popq %rbx\n", "subq $8, %rsp\n", "leaq -8(%rsp), %rsp\n",
+		"leave\n",
+		"xchgq %rax, %rbx\n", "lock addl $1, (%rbx)\n", "cmpxchgq %rax, (%rbx)\n",
+		"xaddl %eax, (%rbx)\n",
 		"rep stosq\n", "movsq\n", "stosb\n", "cpuid\n", "rdtsc\n", "syscall\n", "int3\n",
 		"adcq $0, %rbx\n", "sbbq %rbx, %rbx\n", "mulx %rax, %rbx, %rcx\n",
-		"fldl (%rbx)\n", "fstpl (%rbx)\n", "pcmpistri $0, %xmm0, %xmm1\n", "maskmovdqu %xmm0, %xmm1\n",
-		"vmovupd (%rbx), %ymm0{%k1}\n", "kmovw %eax, %k1\n", "btsq $3, %rbx\n", "prefetcht0 (%rbx)\n",
-		"movq %rax, %rbx; nop\n", "call f\n", "jmp .L1\n", "jne .L1\n", "ret\n", "jmp *%rax\n",
+		"fldl (%rbx)\n", "fstpl (%rbx)\n", "pcmpistri $0, %xmm0, %xmm1\n",
+		"maskmovdqu %xmm0, %xmm1\n",
+		"vmovupd (%rbx), %ymm0{%k1}\n", "kmovw %eax, %k1\n", "btsq $3, %rbx\n",
+		"prefetcht0 (%rbx)\n",
+		"movq %rax, %rbx; nop\n", "call f\n", "jmp .L1\n", "jne .L1\n", "ret\n",
+		"jmp *%rax\n",
 		"setne %al\n", "cmovne %rax, %rbx\n",	/* flags that the iteration has not set */
 		"incq %rbx\ncmovb %rax, %rbx\n",
 	};
@@ -237,7 +247,8 @@ static void test_taint(void **state)
 	/* The taint arrives only in the next iteration. */
 	assert_true(branch_tainted("cmpq %rcx, %rbx\nmovq (%rax), %rcx\nmovq %rax, %rdx\n"));
 	assert_true(branch_tainted("cmpq %rdx, %rbx\nmovq %rcx, %rdx\nmovq (%rax), %rcx\n"));
-	assert_true(branch_tainted("cmpq (%rax), %rcx\nsetne %dl\nmovzbl %dl, %edx\ncmpl %edx, %ebx\n"));
+	assert_true(branch_tainted(
+		"cmpq (%rax), %rcx\nsetne %dl\nmovzbl %dl, %edx\ncmpl %edx, %ebx\n"));
 }
 
 static void test_strides(void **state)
@@ -250,7 +261,8 @@ static void test_strides(void **state)
 	linear_init(&t, true);
 	assert_true(walk(&t, "leaq 8(%rbx,%r12,8), %rdi\n"));
 	at = t.value[INSN_RDI];
-	assert_true(walk(&t, "addq $-3, %r12\nmovq 24(%rsp), %rax\naddq %rax, %rbx\nmovq %rsi, %r9\n"));
+	assert_true(
+		walk(&t, "addq $-3, %r12\nmovq 24(%rsp), %rax\naddq %rax, %rbx\nmovq %rsi, %r9\n"));
 	assert_true(linear_stride(&t, &at, &stride));
 	assert_string_equal(show(&t, &stride), "-24+1*[24]");
 	assert_true(linear_advance(&t, 12, &step));
@@ -294,7 +306,8 @@ static unsigned roll(unsigned sides)
 static void random_step(char *text, size_t size, uint64_t *r)
 {
 	static const unsigned usable[] = { 0, 1, 2, 3, 5, 6, 7, 12 };
-	unsigned a = usable[roll(8)], b = usable[roll(8)], c = usable[roll(8)], scale = 1u << roll(4);
+	unsigned a = usable[roll(8)], b = usable[roll(8)], c = usable[roll(8)],
+		 scale = 1u << roll(4);
 	int number = (int)roll(400) - 200;
 
 	switch (roll(8)) {
@@ -311,8 +324,8 @@ static void random_step(char *text, size_t size, uint64_t *r)
 		r[b] -= r[a];
 		break;
 	case 3:
-		snprintf(text, size, "\tleaq\t%d(%%%s,%%%s,%u), %%%s\t# x\n", number, names[a], names[b], scale,
-			 names[c]);
+		snprintf(text, size, "\tleaq\t%d(%%%s,%%%s,%u), %%%s\t# x\n", number, names[a],
+			 names[b], scale, names[c]);
 		r[c] = r[a] + r[b] * scale + (uint64_t)(int64_t)number;
 		break;
 	case 4:

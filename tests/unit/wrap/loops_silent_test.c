@@ -50,7 +50,9 @@ static char *run(const char *text, size_t *count)
 static void test_gcc(void **state)
 {
 	char *text = xasprintf(HEAD ".L3:\n" TABLE "\tjne\t.L3\n" TAIL, "", "", "");
-	char *hooked = xasprintf(TABLE "\tjne\t.Lsnarlh0\n", ".Lsnarlp8:\n", ".Lsnarlp12:\n", ".Lsnarlp16:\n"), *out, *at;
+	char *hooked = xasprintf(TABLE "\tjne\t.Lsnarlh0\n", ".Lsnarlp8:\n", ".Lsnarlp12:\n",
+				 ".Lsnarlp16:\n"),
+	     *out, *at;
 	size_t count;
 
 	(void)state;
@@ -58,7 +60,8 @@ static void test_gcc(void **state)
 	assert_int_equal(count, 1);
 	at = out;
 	/* The jump to the copy with hooks, then the code as without silent accesses. */
-	at = strstr(at, ".L3:\n.Lsnarlg0:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh0-.-4\n\tmovq\t%rax, -8(%rsp)\n");
+	at = strstr(at, ".L3:\n.Lsnarlg0:\n\t.byte\t0xe9\n\t.long\t.Lsnarlh0-.-4\n"
+			"\tmovq\t%rax, -8(%rsp)\n");
 	assert_non_null(at);
 	/* At least 16 iterations, with one described access each. */
 	at = strstr(at, "\tcmpq\t$16, %rax\n");
@@ -73,7 +76,8 @@ static void test_gcc(void **state)
 		    "\tcmpq\t%rbp, %rbx\n"
 		    "\tjne\t.Lsnarlf0\n");
 	assert_non_null(at);
-	at = strstr(at, "\tcall\t__snarl_loop\n\tnopl\t.Lsnarld0(%rip)\n\tjmp\t.Lsnarle0\n\t.p2align 4\n.Lsnarlh0:\n");
+	at = strstr(at, "\tcall\t__snarl_loop\n\tnopl\t.Lsnarld0(%rip)\n\tjmp\t.Lsnarle0\n"
+			"\t.p2align 4\n.Lsnarlh0:\n");
 	assert_non_null(at);
 	at = strstr(at, hooked);
 	assert_non_null(at);
@@ -126,15 +130,22 @@ static void test_which(void **state)
 	/* All accesses are silent. */
 	assert_false(has_silent_jump(".L3:\n\tmovq\t(%rbx), %rdi\n" WRITE NEXT, 0));
 	/* The loop's end depends on memory, also on that of a silent access. */
-	assert_false(has_silent_jump(BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t$0, (%r12)\n\tjne\t.L3\n", 0));
+	assert_false(has_silent_jump(
+		BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t$0, (%r12)\n\tjne\t.L3\n", 0));
 	assert_false(has_silent_jump(BEGIN OTHER "\tmovq\t(%r12), %rbp\n" NEXT, 0));
 	/* A silent store may be to the stack slots that hold the bound and a base. */
-	assert_true(has_silent_jump(BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n", 1));
-	assert_false(has_silent_jump(BEGIN OTHER "\tmovq\t%rax, (%rsp,%r12,8)\n\taddq\t$8, %rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n", 0));
-	assert_true(has_silent_jump(".L3:\n\tmovq\t24(%rsp), %rdi\n" READ "\tmovq\t%rbx, %rdi\n" READ OTHER
-			     "\tmovq\t%rax, (%rsp,%r12,8)\n" NEXT, 1));
+	assert_true(has_silent_jump(
+		BEGIN OTHER "\taddq\t$8, %rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n", 1));
+	assert_false(has_silent_jump(BEGIN OTHER "\tmovq\t%rax, (%rsp,%r12,8)\n\taddq\t$8, "
+						 "%rbx\n\tcmpq\t%rbx, 24(%rsp)\n\tjne\t.L3\n",
+				     0));
+	assert_true(has_silent_jump(".L3:\n\tmovq\t24(%rsp), %rdi\n" READ
+				    "\tmovq\t%rbx, %rdi\n" READ OTHER
+				    "\tmovq\t%rax, (%rsp,%r12,8)\n" NEXT,
+				    1));
 	/* A volatile access always keeps its hook. */
-	assert_false(has_silent_jump(BEGIN "\tmovq\t(%rbx), %rdi\n\tcall\t__tsan_volatile_read8@PLT\n" NEXT, 0));
+	assert_false(has_silent_jump(
+		BEGIN "\tmovq\t(%rbx), %rdi\n\tcall\t__tsan_volatile_read8@PLT\n" NEXT, 0));
 }
 
 static void test_no_jump(void **state)

@@ -53,17 +53,22 @@ static void test_turns(void **state)
 {
 	(void)state;
 	/* A value that goes from iteration to iteration: loaded and stored. */
-	check(".L3:\n" HOOK "\tmovsd\t8(%rsp), %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, 8(%rsp)\n" NEXT,
-	      "\tmovq\t8(%rsp), %xmm15\n" BEGIN "\tmovq\t%xmm15, %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n"
-	      END "\tmovq\t%xmm15, 8(%rsp)\n");
+	check(".L3:\n" HOOK
+	      "\tmovsd\t8(%rsp), %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, 8(%rsp)\n" NEXT,
+	      "\tmovq\t8(%rsp), %xmm15\n" BEGIN
+	      "\tmovq\t%xmm15, %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovapd\t%xmm0, %xmm15\n" END
+	      "\tmovq\t%xmm15, 8(%rsp)\n");
 	/* A value that is only read: not stored. */
-	check(".L3:\n" HOOK "\tmovsd\t8(%rsp), %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, (%rbx)\n" NEXT,
-	      "\tmovq\t8(%rsp), %xmm15\n" BEGIN "\tmovq\t%xmm15, %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, (%rbx)\n" END);
+	check(".L3:\n" HOOK
+	      "\tmovsd\t8(%rsp), %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, (%rbx)\n" NEXT,
+	      "\tmovq\t8(%rsp), %xmm15\n" BEGIN
+	      "\tmovq\t%xmm15, %xmm0\n\taddsd\t(%rbx), %xmm0\n\tmovsd\t%xmm0, (%rbx)\n" END);
 	/* A value that each iteration writes before reading: not loaded. */
-	check(".L3:\n" HOOK "\tmovsd\t(%rbx), %xmm1\n\tmovsd\t%xmm1, 8(%rsp)\n" HOOK "\tmovsd\t8(%rsp), %xmm0\n"
+	check(".L3:\n" HOOK "\tmovsd\t(%rbx), %xmm1\n\tmovsd\t%xmm1, 8(%rsp)\n" HOOK
+	      "\tmovsd\t8(%rsp), %xmm0\n"
 	      "\taddsd\t%xmm0, %xmm1\n" NEXT,
-	      BEGIN "\tmovsd\t(%rbx), %xmm1\n\tmovapd\t%xmm1, %xmm15\n\tmovq\t%xmm15, %xmm0\n\taddsd\t%xmm0, %xmm1\n"
-	      END "\tmovq\t%xmm15, 8(%rsp)\n");
+	      BEGIN "\tmovsd\t(%rbx), %xmm1\n\tmovapd\t%xmm1, %xmm15\n\tmovq\t%xmm15, "
+		    "%xmm0\n\taddsd\t%xmm0, %xmm1\n" END "\tmovq\t%xmm15, 8(%rsp)\n");
 }
 
 int main(void)

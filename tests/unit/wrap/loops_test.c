@@ -85,7 +85,8 @@ static void test_gcc(void **state)
 	static const char expected[] = HEAD
 		"\t.p2align 4,,10\n"
 		".L3:\n"
-		"\tmovq\t%rax, -8(%rsp)\n"	/* 10 iterations: the bound is 400 bytes from the start */
+		/* 10 iterations: the bound is 400 bytes from the start */
+		"\tmovq\t%rax, -8(%rsp)\n"
 		"\tmovq\t24(%rsp), %rax\n"
 		"\tsubq\t%rbx, %rax\n"
 		"\tcmpq\t$400, %rax\n"
@@ -221,14 +222,16 @@ static void test_pic(void **state)
 }
 
 /* clang's form: the hook is inline assembly with its own label, and preserves most registers. */
-#define INLINED(n, op)                                                                                \
-	"\t#APP\n"                                                                                    \
-	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; "                           \
-	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" n "; cmpw $-1,%ax; jne .Lsnarlc" n "; "        \
-	"movq %fs:__snarl_tls@tpoff,%rax; testl $4095,%eax; je .Lsnarlc" n "; "                       \
-	"leaq .Lsnarl" n "(%rip),%rcx; movq %rdi,(%rax); movq %rcx,8(%rax); movw $" op ",14(%rax); "  \
-	"addq $16,%rax; movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl" n "; "                          \
-	".Lsnarlc" n ": movl $" op ",%eax; .Lsnarls" n ": call __snarl_access@PLT; .Lsnarl" n ":\n"   \
+#define INLINED(n, op) \
+	"\t#APP\n" \
+	"\tmovq %rdi,%rax; shrq $3,%rax; movzwl 0x7fff8000(,%rax,2),%eax; " \
+	"cmpw %ax,%fs:__snarl_tls@tpoff+8; je .Lsnarl" n "; cmpw $-1,%ax; jne .Lsnarlc" n "; " \
+	"movq %fs:__snarl_tls@tpoff,%rax; testl $4095,%eax; je .Lsnarlc" n "; " \
+	"leaq .Lsnarl" n "(%rip),%rcx; movq %rdi,(%rax); movq %rcx,8(%rax); movw $" op \
+	",14(%rax); " \
+	"addq $16,%rax; movq %rax,%fs:__snarl_tls@tpoff; jmp .Lsnarl" n "; " \
+	".Lsnarlc" n ": movl $" op ",%eax; .Lsnarls" n ": call __snarl_access@PLT; " \
+	".Lsnarl" n ":\n" \
 	"\t#NO_APP\n"
 
 static void test_clang(void **state)
@@ -304,9 +307,11 @@ static void test_refused(void **state)
 		".L3:\n" MOVE HOOK NEXT,					/* no counter */
 		".L3:\n" MOVE HOOK "\taddl\t$8, %ebx\n" NEXT,			/* 32 bits */
 		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbx\n" NEXT,		/* a linked list */
-		".L3:\n" MOVE HOOK ADD "\tsubl\t$1, %ebp\n\tjne\t.L3\n",	/* the number of iterations is not known before */
+		/* the number of iterations is not known before */
+		".L3:\n" MOVE HOOK ADD "\tsubl\t$1, %ebp\n\tjne\t.L3\n",
 		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n\taddq\t$1, %r13\n" NEXT,
-		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbp\n" ADD NEXT,		/* the end depends on memory */
+		/* the end depends on memory */
+		".L3:\n" MOVE HOOK "\tmovq\t(%rbx), %rbp\n" ADD NEXT,
 		".L3:\n" MOVE HOOK ADD "\tcmpq\t$0, (%r12)\n\tje\t.L3\n",
 		".L3:\n" MOVE HOOK ADD "\tucomisd\t%xmm0, %xmm1\n\tjne\t.L3\n",
 		".L3:\n" MOVE "\tcall\t__tsan_volatile_read8@PLT\n" ADD NEXT,
@@ -314,23 +319,31 @@ static void test_refused(void **state)
 		".L3:\n" MOVE "\tcall\t__tsan_atomic64_load@PLT\n" ADD NEXT,
 		".L3:\n" MOVE HOOK "\tcall\tg\n" ADD NEXT,
 		".L3:\n" MOVE HOOK "\tje\t.L9\n" ADD NEXT ".L9:\n",		/* another exit */
-		"\tjmp\t.L4\n.L3:\n" MOVE ".L4:\n" HOOK ADD NEXT,		/* a jump enters it in the middle */
+		/* a jump enters it in the middle */
+		"\tjmp\t.L4\n.L3:\n" MOVE ".L4:\n" HOOK ADD NEXT,
 		".L3:\n" MOVE HOOK "\tpushq\t%rbx\n\tpopq\t%rbx\n" ADD NEXT,
-		".L3:\n" MOVE HOOK "#APP\n\tnop\n#NO_APP\n" ADD NEXT,		/* inline assembly */
+		/* inline assembly */
+		".L3:\n" MOVE HOOK "#APP\n\tnop\n#NO_APP\n" ADD NEXT,
 		".L3:\n" MOVE HOOK "\t.cfi_remember_state\n" ADD NEXT,
-		".L3:\n\tcmovne\t%rax, %r12\n" MOVE HOOK ADD NEXT,		/* flags from before */
-		".L3:\n" MOVE HOOK ADD NEXT "\tjg\t.L9\n.L9:\n",		/* flags are used behind the loop */
+		/* flags from before */
+		".L3:\n\tcmovne\t%rax, %r12\n" MOVE HOOK ADD NEXT,
+		/* flags are used behind the loop */
+		".L3:\n" MOVE HOOK ADD NEXT "\tjg\t.L9\n.L9:\n",
 		".L3:\n" MOVE HOOK ADD NEXT "\tjmp\t.L9\n.L8:\n\tret\n.L9:\n\tja\t.L8\n",
 		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tsetb\t%al\n",
 		".L3:\n" MOVE HOOK ADD NEXT "\tincq\t%rax\n\tje\t.L9\n.L9:\n",
-		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,		/* memory below %rsp */
+		/* memory below %rsp */
+		"\tmovq\t%rax, -8(%rsp)\n.L3:\n" MOVE HOOK ADD NEXT,
 		/* The frame is exposed, so its slots may change. */
 		"\tleaq\t8(%rsp), %r12\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED,
 		"\tpushq\t%rsp\n.L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED,
 		".L3:\n" MOVE HOOK "\taddq\t24(%rsp), %rbx\n" COUNTED "\tjmp\tf.cold\n",
-		".L3:\n\tmovq\t%rbx, %rdi\n\tsalq\t$9, %rdi\n" HOOK ADD NEXT,	/* too large a factor */
-		".L3:\n\tleaq\t(%rbx,%r12), %rdi\n\taddq\t%r13, %rdi\n" HOOK ADD NEXT,	/* three terms */
-		".L3:\n\tmovq\t%rax, %rdi\n" HOOK "\tmovq\t%rbx, %rax\n" ADD NEXT,	/* a value of the iteration before */
+		/* too large a factor */
+		".L3:\n\tmovq\t%rbx, %rdi\n\tsalq\t$9, %rdi\n" HOOK ADD NEXT,
+		/* three terms */
+		".L3:\n\tleaq\t(%rbx,%r12), %rdi\n\taddq\t%r13, %rdi\n" HOOK ADD NEXT,
+		/* a value of the iteration before */
+		".L3:\n\tmovq\t%rax, %rdi\n" HOOK "\tmovq\t%rbx, %rax\n" ADD NEXT,
 		"1:\n" MOVE HOOK ADD "\tcmpq\t%rbx, %rbp\n\tjne\t1b\n",
 		"\t.macro m\n\t.endm\n.L3:\n" MOVE HOOK ADD NEXT,
 	};
@@ -392,8 +405,12 @@ static void test_several(void **state)
  */
 static void check_kept(const char *body, const char *want)
 {
-	char *text = xasprintf(HEAD ".L3:\n\tmovq\t%%rbx, %%rdi\n\tcall\t__tsan_read8@PLT\n%s\taddq\t$8, %%rbx\n"
-			       "\tcmpq\t%%rbp, %%rbx\n\tjne\t.L3\n" TAIL, body), *out, *fast, *end;
+	char *text = xasprintf(
+		     HEAD
+		     ".L3:\n\tmovq\t%%rbx, %%rdi\n\tcall\t__tsan_read8@PLT\n%s\taddq\t$8, %%rbx\n"
+		     "\tcmpq\t%%rbp, %%rbx\n\tjne\t.L3\n" TAIL,
+		     body),
+	     *out, *fast, *end;
 	size_t count;
 
 	out = run(text, false, &count);
@@ -410,7 +427,8 @@ static void check_kept(const char *body, const char *want)
 static void test_spills(void **state)
 {
 	(void)state;
-	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\taddsd\t8(%rsp), %xmm1\n", "\taddsd\t%xmm15, %xmm1\n");
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\taddsd\t8(%rsp), %xmm1\n",
+		   "\taddsd\t%xmm15, %xmm1\n");
 	/* A register that the loop names, also as %ymm, is not free. */
 	check_kept("\tmovsd\t%xmm15, 8(%rsp)\n", "\tmovapd\t%xmm15, %xmm14\n");
 	check_kept("\tmovl\t%r8d, %eax\n\tmovq\t%rax, 8(%rsp)\n", "\tmovq\t%rax, %r9\n");
@@ -421,9 +439,12 @@ static void test_spills(void **state)
 	 * Slots stay in memory: half is accessed, 16 bytes around it, or by both kinds of
 	 * register.
 	 */
-	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovl\t12(%rsp), %eax\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
-	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovaps\t%xmm1, (%rsp)\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
-	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovsd\t%xmm1, 4(%rsp)\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovl\t12(%rsp), %eax\n",
+		   "\tmovsd\t%xmm0, 8(%rsp)\n");
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovaps\t%xmm1, (%rsp)\n",
+		   "\tmovsd\t%xmm0, 8(%rsp)\n");
+	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovsd\t%xmm1, 4(%rsp)\n",
+		   "\tmovsd\t%xmm0, 8(%rsp)\n");
 	check_kept("\tmovsd\t%xmm0, 8(%rsp)\n\tmovq\t8(%rsp), %rax\n", "\tmovsd\t%xmm0, 8(%rsp)\n");
 	check_kept("\tmovss\t%xmm0, 8(%rsp)\n", "\tmovss\t%xmm0, 8(%rsp)\n");
 }
@@ -434,13 +455,17 @@ static void test_spills(void **state)
  */
 static void check_same(const char *body, const char *want)
 {
-	char *text = xasprintf(HEAD ".L3:\n%s\taddq\t$8, %%rbx\n\tcmpq\t%%rbp, %%rbx\n\tjne\t.L3\n" TAIL, body), *out;
+	char *text = xasprintf(HEAD
+			       ".L3:\n%s\taddq\t$8, %%rbx\n\tcmpq\t%%rbp, %%rbx\n\tjne\t.L3\n" TAIL,
+			       body),
+	     *out;
 	char got[64] = "";
 	size_t count;
 
 	out = run(text, false, &count);
 	assert_int_equal(count, 1);
-	for (char *at = strstr(out, "\t.quad\t.Lsnarlp"); at; at = strstr(at, "\t.quad\t.Lsnarlp")) {
+	for (char *at = strstr(out, "\t.quad\t.Lsnarlp"); at;
+	     at = strstr(at, "\t.quad\t.Lsnarlp")) {
 		unsigned before, factor;
 
 		at = strstr(at, "\t.byte\t");
@@ -458,13 +483,16 @@ static void check_same(const char *body, const char *want)
 static void test_same_memory(void **state)
 {
 	(void)state;
-	check_same(MOVE HOOK PLACE("8(%rbx)") HOOK MOVE HOOK_OF("write8") MOVE HOOK_OF("write4"), "0,0 0,0 2,0 3,0 ");
+	check_same(MOVE HOOK PLACE("8(%rbx)") HOOK MOVE HOOK_OF("write8") MOVE HOOK_OF("write4"),
+		   "0,0 0,0 2,0 3,0 ");
 	check_same(MOVE HOOK_OF("write4") MOVE HOOK MOVE HOOK_OF("write8"), "0,0 0,0 1,0 ");
 	/* Not equal: another stride from the same start, another variable. */
-	check_same(MOVE HOOK "\tmovq\t%r12, %rdi\n" HOOK PLACE("(%rbx,%r12)") HOOK PLACE("(%r12,%rbx)") HOOK_OF("write8")
-		   PLACE("(%rbx,%rbx)") HOOK, "0,0 0,0 0,0 1,0 0,0 ");
+	check_same(MOVE HOOK "\tmovq\t%r12, %rdi\n" HOOK PLACE("(%rbx,%r12)")
+			   HOOK PLACE("(%r12,%rbx)") HOOK_OF("write8") PLACE("(%rbx,%rbx)") HOOK,
+		   "0,0 0,0 0,0 1,0 0,0 ");
 	/* With a stride from a register, the two bytes are its term. */
-	check_same("\tmovq\t%r13, %rdi\n" HOOK "\tmovq\t%r13, %rdi\n" HOOK_OF("write8") "\taddq\t%r12, %r13\n",
+	check_same("\tmovq\t%r13, %rdi\n" HOOK
+		   "\tmovq\t%r13, %rdi\n" HOOK_OF("write8") "\taddq\t%r12, %r13\n",
 		   "12,1 12,1 ");
 }
 

@@ -19,7 +19,8 @@ static struct compiler_home home = { "/L", "/X", "/I" };
 #define CLANG_TSAN                                                                          \
 	"-Xclang -fsanitize=thread -Xclang -mllvm -Xclang -tsan-instrument-read-before-write=1 " \
 	"-Xclang -mllvm -Xclang -tsan-distinguish-volatile=1 " \
-	"-Xclang -mllvm -Xclang -enable-interleaved-mem-accesses=false -Xclang -mprefer-vector-width=128 "
+	"-Xclang -mllvm -Xclang -enable-interleaved-mem-accesses=false -Xclang " \
+	"-mprefer-vector-width=128 "
 #define CLANG_HOOKS CLANG_TSAN "-fno-unroll-loops "
 #define CLANG_COMPILE CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as "
 #define RUNTIME "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt.a "
@@ -399,18 +400,24 @@ static void test_production(void **state)
 		   PLAIN_GCC "-O2 -c a.c -o x.o -MD -MF a.d -Werror" PLAIN_GCC_END,
 		   DUAL_GCC "-O2 @a.c" DUAL_GCC_END);
 	production(COMPILER_GCC, "-g3 -D -c -x c a b.o --snarl-production -include -o -L/l -lz",
-		   "-idirafter /I -B/X " RUNTIME "-g3 -D -c -x c a b.o -include -o -L/l -lz" PLAIN_GCC_END TAIL,
+		   "-idirafter /I -B/X " RUNTIME
+		   "-g3 -D -c -x c a b.o -include -o -L/l -lz" PLAIN_GCC_END TAIL,
 		   "-idirafter /I -w -g2 -D -c -x c @a @b.o -include -o" DUAL_GCC_END);
 	production(COMPILER_GCC, "--production a.o s.S", "-B/X " RUNTIME "a.o s.S" TAIL, "");
 	production(COMPILER_GCC, "--production -E a.c", "-idirafter /I -B/X -E a.c", "");
-	production(COMPILER_CLANG, "--production -fsanitize=undefined a.c -fno-sanitize=all b.c -c -- c.c",
+	production(COMPILER_CLANG,
+		   "--production -fsanitize=undefined a.c -fno-sanitize=all b.c -c -- c.c",
 		   "-g -idirafter /I -B/X -fno-integrated-as a.c b.c -c -- c.c",
-		   "-g -idirafter /I -fno-integrated-as -Qunused-arguments +-fno-unroll-loops -w @a.c @b.c @c.c +-Xclang "
-		   "+-fsanitize=thread +-Xclang +-mllvm +-Xclang +-tsan-instrument-read-before-write=1 "
+		   "-g -idirafter /I -fno-integrated-as -Qunused-arguments +-fno-unroll-loops -w "
+		   "@a.c @b.c @c.c +-Xclang +-fsanitize=thread +-Xclang +-mllvm +-Xclang "
+		   "+-tsan-instrument-read-before-write=1 "
 		   "+-Xclang +-mllvm +-Xclang +-tsan-distinguish-volatile=1 "
-		   "+-Xclang +-mllvm +-Xclang +-enable-interleaved-mem-accesses=false +-Xclang +-mprefer-vector-width=128");
-	assert_int_equal(run(COMPILER_GCC, false, "--production -flto=auto -c a.c", &out, &err), -1);
-	assert_string_equal(err.text, "-flto=auto cannot be combined with --production, which compiles each "
+		   "+-Xclang +-mllvm +-Xclang +-enable-interleaved-mem-accesses=false +-Xclang "
+		   "+-mprefer-vector-width=128");
+	assert_int_equal(run(COMPILER_GCC, false, "--production -flto=auto -c a.c", &out, &err),
+			 -1);
+	assert_string_equal(err.text,
+			    "-flto=auto cannot be combined with --production, which compiles each "
 			    "file twice: remove one of them");
 	rewrite_free(&out);
 }
