@@ -111,6 +111,8 @@ struct ctl_thread {
 	uint64_t spin_progress;		/* value of ctl.progress when it was last found spinning */
 	uint64_t recent_events[8];	/* the different events among unchanged_events, as hashes */
 	uint32_t recent_event_count;
+	uint64_t steps_when_polled;	/* value of `steps` when the clock began to be polled */
+	uint64_t polls_clock;		/* number of the period of polling in which it read a clock */
 
 	/*
 	 * Registers while it does not run (context_switch.c). `sp` lies between the two control
@@ -176,6 +178,7 @@ struct ctl {
 	uint64_t events_hashed;		/* index of the next check byte in the block */
 	uint32_t timed_waits;		/* threads that stand before an event with a deadline */
 	uint64_t progress;		/* number of events that changed something */
+	uint64_t outside_calls;		/* number of clock reads, system calls and the like */
 	uint64_t shared_applied;	/* entries of the shared list that are in the shadow */
 	uint32_t flags;			/* copy of request.flags */
 	uint64_t fast_until;		/* the fast path may be taken below this step; 0: not */
@@ -250,6 +253,12 @@ SNARLRT_HIDDEN void ctl_held_drop(const void *object);
 SNARLRT_HIDDEN uint64_t ctl_clock(clockid_t clock);
 SNARLRT_HIDDEN uint64_t ctl_deadline(clockid_t clock, const struct timespec *limit);
 SNARLRT_HIDDEN uint64_t ctl_after(uint64_t ns);
+
+/*
+ * The current thread is about to read a clock at `pc`. If all runnable threads only poll clocks or
+ * spin, virtual time jumps ahead, in steps that grow.
+ */
+SNARLRT_HIDDEN void ctl_clock_polled(const void *pc);
 
 /* Ends the run as failed: the program did something that is an error under any schedule. */
 SNARLRT_HIDDEN void ctl_fail(enum ctl_failure what, const void *object, const void *pc,

@@ -15,11 +15,8 @@
 
 struct trace_record ctl_page[PAGE_RECORDS] __attribute__((aligned(4096)));
 
-/*
- * Counts an event that changed nothing. The ninth different one since the last change shows that
- * the thread does not spin: then the count starts again, and the function returns false.
- */
-static bool mark_no_progress(struct ctl_thread *t, uint64_t object, uint64_t site)
+/* The ninth different event since the last change shows that the thread does not spin. */
+bool mark_no_progress(struct ctl_thread *t, uint64_t object, uint64_t site)
 {
 	uint64_t key = object ^ site << 20;
 	uint32_t i;

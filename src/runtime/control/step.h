@@ -115,6 +115,12 @@ static inline void mark_progress(struct ctl_thread *t)
 }
 
 /*
+ * Counts an event of `t` that changed nothing (step.c). Returns false if there were too many
+ * different ones for a thread that spins: the count has started again.
+ */
+SNARLRT_HIDDEN bool mark_no_progress(struct ctl_thread *t, uint64_t object, uint64_t site);
+
+/*
  * Accesses (step.c). ctl_access_slow() is the full path of ctl_access(). ctl_accessed() hashes and
  * records an access whose thread was chosen.
  */

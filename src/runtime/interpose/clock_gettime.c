@@ -4,8 +4,7 @@
  * In mode control they show virtual time (control/model/virtual_time.c). In other modes the real
  * functions are called and nothing is noted.
  *
- * Reading a clock is a scheduling point: its value depends on which threads ran before, and a loop
- * that polls the clock must let virtual time pass.
+ * Reading a clock is a scheduling point: its value depends on which threads ran before.
  */
 #include <sys/time.h>
 
@@ -16,6 +15,7 @@
 static uint64_t read_clock(clockid_t clock, const void *pc)
 {
 	ctl_point(SCHED_OP_OTHER, NULL, pc);
+	ctl_clock_polled(pc);
 	return ctl_clock(clock);
 }
 

@@ -32,6 +32,7 @@ void ctl_outside_stale(void)
 {
 	probe_needed = true;
 	generation++;
+	ctl.outside_calls++;
 	ctl_fast_path_end();
 }
 

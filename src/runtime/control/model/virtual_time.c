@@ -1,15 +1,24 @@
 /*
  * Virtual time. Each step takes CTL_STEP_NS. When no thread is runnable, time jumps to the next
  * deadline. So sleeps take no real time, time-outs come when nothing else happens, and all runs of
- * a schedule read the same clocks, which start at fixed times.
+ * a schedule read the same clocks, which start at fixed times. A loop that polls a clock would wait
+ * for long at that pace: time jumps ahead while all runnable threads do nothing else.
  *
  * With CTL_REAL_TIME clocks show real time; sleeps and time-outs stay virtual. Not virtual are the
  * CPU's time stamp counter, clocks read by inline system calls, timer_create() and timerfd.
  */
 #include "runtime/control/model/external.h"
+#include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
 #define NS 1000000000ull
+#define JUMP_MOST (3600 * NS)	/* by which polling a clock advances it: far from an overflow */
+/*
+ * Steps that a thread takes at least before time jumps because all runnable threads poll or spin:
+ * few for one that reads a clock itself, many for one that may still compute.
+ */
+#define POLLER_STEPS 16u
+#define SPINNER_STEPS 1024u
 #define START_REAL (1704067200ull * NS)	/* 2024-01-01 00:00:00 UTC */
 #define START_MONOTONIC (1000ull * NS)	/* as if the machine had been up that long */
 
@@ -55,6 +64,53 @@ uint64_t ctl_clock(clockid_t clock)
 	default:
 		return START_MONOTONIC + ctl.now;
 	}
+}
+
+/*
+ * Polling: a period in which threads read clocks and nothing changes. It must depend on the events
+ * alone, since a replay has to read the same times.
+ */
+static struct {
+	uint64_t progress;	/* value of ctl.progress during the period */
+	uint64_t since;		/* virtual time at which it began */
+	uint64_t number;	/* of the part of the period that began with the last jump */
+} polling;
+
+static void polling_part_begins(void)
+{
+	polling.number++;
+	for (uint32_t i = 0; i < ctl.count; i++)
+		ctl.threads[i]->steps_when_polled = ctl.threads[i]->steps;
+}
+
+/* Has the thread had its chance to change something since the last jump? */
+static bool had_its_chance(const struct ctl_thread *t)
+{
+	uint64_t steps = t->polls_clock == polling.number ? POLLER_STEPS : SPINNER_STEPS;
+
+	return t->state != CTL_LIVE || !t->runnable || t->steps - t->steps_when_polled >= steps;
+}
+
+void ctl_clock_polled(const void *pc)
+{
+	struct ctl_thread *self = ctl_self();
+	uint64_t jump;
+
+	ctl.outside_calls++;
+	mark_no_progress(self, 0, (uint64_t)(uintptr_t)pc);
+	if (polling.progress != ctl.progress || !polling.number) {
+		polling.progress = ctl.progress;
+		polling.since = ctl.now;
+		polling_part_begins();
+	}
+	self->polls_clock = polling.number;
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (!had_its_chance(ctl.threads[i]))
+			return;
+	jump = (ctl.now - polling.since) / 8;
+	ctl.now += jump < JUMP_MOST ? jump : JUMP_MOST;
+	polling_part_begins();
+	ctl_fast_path_end();
 }
 
 uint64_t ctl_after(uint64_t ns)
