@@ -45,8 +45,12 @@ tools_src := $(wildcard tests/tools/*.c)
 obj = $(patsubst src/%,$(T)/obj/%.o,$(1))
 lib_obj := $(call obj,$(lib_src) $(rewrite_src))
 tool_obj := $(call obj,$(tool_src))
-rt_obj := $(patsubst src/%,$(B)/rt/%.o,$(rt_src))
-rts_obj := $(patsubst src/%,$(B)/rts/%.o,$(rt_src))
+# The labels of core/bounds.h must be first and last.
+bounds_first := src/runtime/core/bounds_begin_x86_64.S
+bounds_last := src/runtime/core/bounds_end_x86_64.S
+rt_ordered := $(bounds_first) $(filter-out $(bounds_first) $(bounds_last),$(rt_src)) $(bounds_last)
+rt_obj := $(patsubst src/%,$(B)/rt/%.o,$(rt_ordered))
+rts_obj := $(patsubst src/%,$(B)/rts/%.o,$(rt_ordered))
 unit_bin := $(unit_rooms:%=$(T)/tests/unit/%_tests)
 no_leaks := $(if $(ASAN),tests/asan/no_leaks.c)
 # $(call unit_files,ROOM): the test files of the room; unit_obj: their objects; unit_table: the text
@@ -148,7 +152,9 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
 	$(CC) $(RT_CFLAGS) -DSNARLRT_STATIC -c $< -o $@
 
-# Its caller's vector registers are in use.
+# Its caller's vector registers are in use. With frame pointers where the runtime follows them.
+framed_general_regs := $(foreach f,spin_proof program_state,$(filter %/$(f).c,$(rt_src)))
+$(patsubst src/%,$(B)/rt/%.o,$(framed_general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(framed_general_regs)): RT_CFLAGS += -mgeneral-regs-only
 general_regs := $(foreach f,loop loop_nest shadow allocation_sites,$(filter %/$(f).c,$(rt_src)))
 $(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): \
 	RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer

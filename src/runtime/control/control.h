@@ -180,6 +180,7 @@ struct ctl {
 	uint64_t progress;		/* number of events that changed something */
 	uint64_t outside_calls;		/* number of clock reads, system calls and the like */
 	uint64_t shared_applied;	/* entries of the shared list that are in the shadow */
+	bool proving;			/* a proof of spinning is under way (spin_proof.h) */
 	uint32_t flags;			/* copy of request.flags */
 	uint64_t fast_until;		/* the fast path may be taken below this step; 0: not */
 	int server;			/* socket of the fork server, or -1 */

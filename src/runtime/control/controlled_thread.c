@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "runtime/control/model/external.h"
+#include "runtime/control/spin_proof.h"
 #include "runtime/control/step.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/real.h"
@@ -259,6 +260,8 @@ void ctl_thread_exit(void *result)
 
 	t->result = result;
 	t->cancel_disabled = true;
+	if (unlikely(ctl.proving))
+		spin_proof_stop(t);
 	REAL(pthread_exit)(result);
 	__builtin_unreachable();
 }

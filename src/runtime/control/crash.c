@@ -12,29 +12,13 @@
 
 #include "runtime/control/control.h"
 #include "runtime/control/heap/heap.h"
+#include "runtime/control/single_step.h"
 #include "runtime/core/sys.h"
 
 #define SIGNAL_STACK_BYTES (64u << 10)	/* the stack of a handler after a stack overflow */
 #define SCAN_WORDS 512u		/* 64-bit words of the stack that are searched */
 
 static const int fatal_signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
-
-/* The kernel's struct sigaction. */
-struct kernel_sigaction {
-	void (*handler)(int, siginfo_t *, void *);
-	uint64_t flags;
-	void (*restorer)(void);
-	uint64_t mask;
-};
-
-#define RESTORER 0x04000000ull	/* SA_RESTORER */
-
-SNARLRT_HIDDEN void snarlrt_crash_return(void);
-__asm__(".text\n"
-	".hidden snarlrt_crash_return\n"
-	"snarlrt_crash_return:\n"
-	"	mov $15, %eax\n"	/* rt_sigreturn */
-	"	syscall\n");
 
 static uint64_t code_start, code_end;	/* of the executable */
 
@@ -122,16 +106,16 @@ void ctl_crash_install(void)
 {
 	static char stack[SIGNAL_STACK_BYTES] __attribute__((aligned(16)));
 	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct kernel_sigaction ours = {
+	struct kernel_action ours = {
 		.handler = on_crash,
-		.flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK | RESTORER,
-		.restorer = snarlrt_crash_return,
+		.flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK | KERNEL_RESTORER,
+		.restorer = snarlrt_signal_return,
 	};
 
 	find_program_code();
 	sys_call(SYS_sigaltstack, &alternate, 0, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++) {
-		struct kernel_sigaction old = { 0 };
+		struct kernel_action old = { 0 };
 
 		sys_call6(SYS_rt_sigaction, fatal_signals[i], 0, (long)&old, sizeof(old.mask), 0,
 			  0);

@@ -2,16 +2,17 @@
  * Scheduling points: where a thread under control stops, and which thread runs next.
  *
  * A thread that spins lets other threads go first. If all runnable threads have spun for
- * TIME_PASSES_ROUNDS rounds, virtual time advances to the next deadline. If there is none and they
- * spin for HANG_ROUNDS rounds, the run fails as a hang. Points that need only the strategy's
+ * TIME_PASSES_ROUNDS rounds, virtual time advances to the next deadline. If there is none and all
+ * of them are proven to be in a cycle (spin_proof.h), the run fails as a hang. Points that need only the strategy's
  * choice take the fast path (point_fast.c).
  */
 #include <errno.h>
 
+#include "runtime/control/spin_proof.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
-#define HANG_ROUNDS 2000u	/* rounds in which all runnable threads spin: a hang */
+#define DEBUG_HANG_ROUNDS 2000u	/* rounds of spinning that are a hang under a debugger */
 #define EXTERNAL_WAIT_NS 500000000u	/* real time for other processes before a time-out */
 
 struct ctl ctl;
@@ -25,10 +26,10 @@ void ctl_reschedule_next_step(void)
 	ctl_fast_path_end();
 }
 
-/* Grants steps without a question. With CTL_DEBUG or values each step still comes to C. */
+/* Grants steps without a question. With CTL_DEBUG, values or a proof each still comes to C. */
 static void grant_choice(struct ctl_thread *t, uint64_t steps)
 {
-	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values)) {
+	if (likely(!(ctl.flags & CTL_DEBUG) && !ctl.values && !ctl.proving)) {
 		grant_steps(t, steps);
 		return;
 	}
@@ -119,16 +120,31 @@ static size_t collect_runnable(uint32_t *runnable)
 	return n;
 }
 
-/* Have all runnable threads spun for `rounds` rounds or more, without any progress? */
-static bool all_spin(const uint32_t *runnable, size_t count, uint32_t rounds)
+/* The number of rounds that all runnable threads have spun at least, without any progress. */
+static uint32_t rounds_of_all(const uint32_t *runnable, size_t count)
 {
+	uint32_t least = UINT32_MAX;
+
 	for (size_t i = 0; i < count; i++) {
 		struct ctl_thread *t = ctl.threads[runnable[i]];
 
-		if (t->spin_rounds < rounds || t->spin_progress != ctl.progress)
-			return false;
+		if (t->spin_progress != ctl.progress)
+			return 0;
+		if (t->spin_rounds < least)
+			least = t->spin_rounds;
 	}
-	return count > 0;
+	return least;
+}
+
+/* The program's threads spin, and no time-out is pending. Is it for ever? */
+static bool is_hang(const uint32_t *runnable, size_t count, uint32_t rounds)
+{
+	if (ctl_external_any_waiter())
+		return false;
+	/* The debugger uses single steps itself. It replays what was proven to hang. */
+	if (unlikely(ctl.flags & CTL_DEBUG))
+		return rounds >= DEBUG_HANG_ROUNDS && !is_following();
+	return spin_proof_done(runnable, count, rounds);
 }
 
 static void fail_deadlock(void)
@@ -257,6 +273,7 @@ static void expire_due(void)
 static size_t find_runnable(uint32_t *runnable)
 {
 	struct ctl_thread *t;
+	uint32_t rounds;
 	size_t count;
 	int number;
 
@@ -274,14 +291,13 @@ static size_t find_runnable(uint32_t *runnable)
 			wait_until_some_can_run();
 			continue;
 		}
-		if (all_spin(runnable, count, TIME_PASSES_ROUNDS)) {
-			if (!advance_to_next_deadline(false) && !ctl_external_any_waiter() &&
-			    all_spin(runnable, count, HANG_ROUNDS))
-				ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
-					 "threads run, but make no progress");
-			count = collect_runnable(runnable);
-		}
-		return count;
+		rounds = rounds_of_all(runnable, count);
+		if (rounds < TIME_PASSES_ROUNDS)
+			return count;
+		if (!advance_to_next_deadline(false) && is_hang(runnable, count, rounds))
+			ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
+				 "threads run, but make no progress");
+		return collect_runnable(runnable);
 	}
 }
 
@@ -391,6 +407,8 @@ static void stop_at_point(struct ctl_thread *t, struct ctl_wait *w)
 		ctl_trace_frames(t);
 	yields |= is_spinning(t);
 	yields |= exceeds_fairness_limit(t);
+	if (unlikely(ctl.proving))
+		yields |= spin_proof_stop(t);
 	w->thread = t->number;
 	t->wait = w;
 	ctl.pending[t->number] = w->event;
@@ -441,6 +459,8 @@ void ctl_wait(struct ctl_wait *w)
 	ctl_resume(t, w);
 	if (unlikely(ctl.flags & CTL_DEBUG))
 		snarlrt_debug_step(t, w);
+	if (unlikely(ctl.proving))
+		spin_proof_resume(t);
 }
 
 void ctl_started(struct ctl_thread *t)

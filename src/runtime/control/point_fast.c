@@ -28,7 +28,7 @@ void ctl_fast_path_begin(const struct sched_point *point, uint64_t next_deadline
 	uint64_t until = ctl.block->request.max_steps;
 
 	ctl.fast_until = 0;
-	if (ctl.kernel_threads || ctl_records() || ctl.private_child || is_exact() ||
+	if (ctl.kernel_threads || ctl_records() || ctl.private_child || ctl.proving || is_exact() ||
 	    is_following() || ctl.flags & (CTL_OBSERVE | CTL_TIMEOUTS | CTL_SNAPSHOT) ||
 	    ctl_signal_any() || next_deadline <= ctl.now)
 		return;

@@ -7,6 +7,10 @@
 
 #include "runtime/core/runtime.h"
 
+/* The arena's addresses, far from those of programs and libraries. */
+#define ARENA_BEGIN 0x5a0000000000ull
+#define ARENA_END 0x5e0000000000ull
+
 /* Zeroed, 16-byte aligned; NULL when the kernel has none. Any thread may call it. */
 SNARLRT_HIDDEN void *arena_alloc(size_t size);
 

@@ -78,5 +78,9 @@ snarlrt_access_keeping_wide:
 	ret
 	.cfi_endproc
 	.size snarlrt_access_keeping, . - snarlrt_access_keeping
+	/* Control mode tells by these bounds which registers are live after a hook. */
+	.globl snarlrt_access_keeping_end
+	.hidden snarlrt_access_keeping_end
+snarlrt_access_keeping_end:
 #endif
 	.section .note.GNU-stack, "", @progbits
