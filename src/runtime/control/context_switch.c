@@ -147,7 +147,9 @@ static void *host_main(void *v)
 		futex_set(&t->host_ready);
 		futex_wait_for(&t->token);
 		__atomic_store_n(&t->token, 0, __ATOMIC_RELAXED);
-		snarlrt_signals_set(~BY_INSTRUCTION);	/* it gets the signals of its own faults */
+		t->tid = sys_call(SYS_gettid, 0, 0, 0);
+		/* It gets the signals of its own faults, and ticks. */
+		snarlrt_signals_set(~(BY_INSTRUCTION | BIT(CTL_TICK_SIGNAL)));
 		context_call_on(top, first_function, NULL);
 		return NULL;
 	}
@@ -288,6 +290,7 @@ void context_attach_main(struct ctl_thread *t)
 	t->tls = &__snarl_tls;
 	t->handle = pthread_self();
 	t->host_pid = 0;
+	t->tid = sys_call(SYS_gettid, 0, 0, 0);
 	if (!ctl.kernel_threads)
 		t->fs = fs_base();
 }

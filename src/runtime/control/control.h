@@ -86,6 +86,15 @@ struct ctl_held {
 
 enum ctl_state { CTL_FREE, CTL_LIVE, CTL_DONE };
 
+/* A thread that has run for long without a scheduling point. */
+enum ctl_silence {
+	CTL_NOT_SILENT,
+	CTL_SILENT,		/* it let others go first; it may compute */
+	CTL_SPINS_SILENTLY,	/* it was proven to spin */
+};
+
+#define CTL_TICK_SIGNAL 61	/* the watchdog's: real-time, and hardly ever used by programs */
+
 struct ctl_thread {
 	uint32_t number;		/* index in ctl.threads; main is 0 */
 	uint32_t id;			/* id in traces: number + 1 */
@@ -113,6 +122,8 @@ struct ctl_thread {
 	uint32_t recent_event_count;
 	uint64_t steps_when_polled;	/* value of `steps` when the clock began to be polled */
 	uint64_t polls_clock;		/* number of the period of polling in which it read a clock */
+	enum ctl_silence silence;	/* since its last point (watchdog.h) */
+	uint64_t silence_epoch;		/* value of ctl.silent_epoch when it was last seen to spin */
 
 	/*
 	 * Registers while it does not run (context_switch.c). `sp` lies between the two control
@@ -128,6 +139,7 @@ struct ctl_thread {
 	uint32_t host_ready;		/* futex word: 1 once its host thread is set up */
 	uint32_t may_exit;		/* futex word: 1 if its host thread may end */
 	int host_pid;			/* process in which its host thread exists; 0: none */
+	long tid;			/* kernel threads: the kernel's thread id */
 	bool prepared;			/* its host thread was created before the run */
 	char *stack;			/* NULL: main's, or provided by the program */
 	struct snarlrt_frame *frames;	/* call stack as the hooks keep it */
@@ -181,6 +193,8 @@ struct ctl {
 	uint64_t outside_calls;		/* number of clock reads, system calls and the like */
 	uint64_t shared_applied;	/* entries of the shared list that are in the shadow */
 	bool proving;			/* a proof of spinning is under way (spin_proof.h) */
+	/* Changes when a thread that is not known to spin may have changed the program's state. */
+	uint64_t silent_epoch;
 	uint32_t flags;			/* copy of request.flags */
 	uint64_t fast_until;		/* the fast path may be taken below this step; 0: not */
 	int server;			/* socket of the fork server, or -1 */

@@ -3,6 +3,7 @@
  */
 #include "abi/mix.h"
 #include "runtime/control/step.h"
+#include "runtime/control/watchdog.h"
 #include "runtime/core/sys.h"
 #include "runtime/core/tool_block.h"
 #include "sched/exact.h"
@@ -69,6 +70,7 @@ void ctl_begin(void)
 	start_strategy();
 	ctl.block->ready = 1;
 	ctl.begun = true;
+	ctl_watchdog_begin();
 }
 
 void ctl_continue(void)
@@ -78,6 +80,7 @@ void ctl_continue(void)
 	ctl.block->report.turns = ctl.turn_words;
 	ctl.block->report.threads = ctl.count;
 	start_strategy();
+	ctl_watchdog_begin();
 }
 
 static enum ctl_report_state report_state(const struct ctl_thread *t)

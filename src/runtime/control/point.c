@@ -8,12 +8,15 @@
  */
 #include <errno.h>
 
+#include "runtime/control/single_step.h"
 #include "runtime/control/spin_proof.h"
 #include "runtime/control/step.h"
+#include "runtime/control/watchdog.h"
 #include "runtime/core/sys.h"
 
 #define DEBUG_HANG_ROUNDS 2000u	/* rounds of spinning that are a hang under a debugger */
 #define EXTERNAL_WAIT_NS 500000000u	/* real time for other processes before a time-out */
+#define SPINNING_WAIT_NS 1000000u	/* real time for them while all other threads spin */
 
 struct ctl ctl;
 
@@ -120,20 +123,34 @@ static size_t collect_runnable(uint32_t *runnable)
 	return n;
 }
 
-/* The number of rounds that all runnable threads have spun at least, without any progress. */
+/* The number of rounds that `t` has spun without any progress. */
+static uint32_t rounds_of(const struct ctl_thread *t)
+{
+	if (unlikely(t->silence != CTL_NOT_SILENT))
+		return t->silence == CTL_SILENT ? TIME_PASSES_ROUNDS : UINT32_MAX;
+	return t->spin_progress == ctl.progress ? t->spin_rounds : 0;
+}
+
+/* The number of rounds that all runnable threads have spun at least. */
 static uint32_t rounds_of_all(const uint32_t *runnable, size_t count)
 {
 	uint32_t least = UINT32_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		struct ctl_thread *t = ctl.threads[runnable[i]];
+		uint32_t rounds = rounds_of(ctl.threads[runnable[i]]);
 
-		if (t->spin_progress != ctl.progress)
-			return 0;
-		if (t->spin_rounds < least)
-			least = t->spin_rounds;
+		if (rounds < least)
+			least = rounds;
 	}
 	return least;
+}
+
+static bool any_silent(const uint32_t *runnable, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (ctl.threads[runnable[i]]->silence != CTL_NOT_SILENT)
+			return true;
+	return false;
 }
 
 /* The program's threads spin, and no time-out is pending. Is it for ever? */
@@ -294,7 +311,12 @@ static size_t find_runnable(uint32_t *runnable)
 		rounds = rounds_of_all(runnable, count);
 		if (rounds < TIME_PASSES_ROUNDS)
 			return count;
-		if (!advance_to_next_deadline(false) && is_hang(runnable, count, rounds))
+		if (next_deadline() != CTL_NEVER)
+			/* Not a function of the events if a thread is silent: it is logged then. */
+			advance_to_next_deadline(any_silent(runnable, count));
+		else if (!is_following() && ctl_external_any_waiter())
+			ctl_external_block(SPINNING_WAIT_NS);
+		else if (is_hang(runnable, count, rounds))
 			ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
 				 "threads run, but make no progress");
 		return collect_runnable(runnable);
@@ -402,13 +424,17 @@ static void stop_at_point(struct ctl_thread *t, struct ctl_wait *w)
 	uint64_t remaining;
 
 	ctl_fast_path_end();
+	single_step_end();
 	account_page(t);
 	if (ctl.tracing)
 		ctl_trace_frames(t);
+	t->silence = CTL_NOT_SILENT;
 	yields |= is_spinning(t);
 	yields |= exceeds_fairness_limit(t);
-	if (unlikely(ctl.proving))
-		yields |= spin_proof_stop(t);
+	if (unlikely(ctl.proving && spin_proof_stop(t)))
+		yields = true;
+	else
+		ctl.silent_epoch++;
 	w->thread = t->number;
 	t->wait = w;
 	ctl.pending[t->number] = w->event;
@@ -461,6 +487,28 @@ void ctl_wait(struct ctl_wait *w)
 		snarlrt_debug_step(t, w);
 	if (unlikely(ctl.proving))
 		spin_proof_resume(t);
+}
+
+void ctl_yield_silent(uint64_t pc, bool spins)
+{
+	struct ctl_wait w = CTL_WAIT(SCHED_OP_YIELD, NULL, NULL, pc);
+	struct ctl_thread *t = ctl.current;
+
+	ctl_fast_path_end();
+	account_page(t);
+	w.thread = t->number;
+	t->wait = &w;
+	t->silence = spins ? CTL_SPINS_SILENTLY : CTL_SILENT;
+	t->silence_epoch = ctl.silent_epoch;
+	ctl.pending[t->number] = w.event;
+	ctl.pending[t->number].site = 0;	/* the event is in no trace */
+	t->runnable = is_ready(t);
+	reschedule(t, true);
+	t->wait = NULL;
+	if (ctl_signal_due(t))
+		ctl_signal_deliver();
+	if (t->cancel_async && t->cancel_pending && !t->cancel_disabled)
+		ctl_cancel_act();
 }
 
 void ctl_started(struct ctl_thread *t)

@@ -233,62 +233,99 @@ static uint64_t next_number(struct maps *m, int *stop)
 	return v;
 }
 
+struct mapping {
+	struct range range;
+	bool writable;		/* and readable */
+	uint64_t path;		/* hash of the file's path; 0: no file */
+};
+
 /* Reads a line, "low-high rw-p ... path". Returns false at the end. */
-static bool next_mapping(struct maps *m, struct range *out, bool *writable)
+static bool next_mapping(struct maps *m, struct mapping *out)
 {
-	char path[5] = { 0 };
+	char begin[5] = { 0 };
 	uint32_t n = 0;
 	int c;
 
-	out->low = next_number(m, &c);
+	out->path = 0;
+	out->range.low = next_number(m, &c);
 	if (c != '-')
 		return false;
-	out->high = next_number(m, &c);
-	*writable = next_char(m) == 'r';
-	*writable &= next_char(m) == 'w';
+	out->range.high = next_number(m, &c);
+	out->writable = next_char(m) == 'r';
+	out->writable &= next_char(m) == 'w';
 	while ((c = next_char(m)) > 0 && c != '\n') {
-		if (c == '/' || n)
-			if (n < sizeof(path))
-				path[n++] = (char)c;
+		if (c != '/' && !n)
+			continue;
+		out->path = mix_add(out->path, (uint64_t)c);
+		if (n < sizeof(begin))
+			begin[n++] = (char)c;
 	}
 	/* Reading the memory of a device may have effects. */
-	*writable &= !(path[0] == '/' && path[1] == 'd' && path[2] == 'e' && path[3] == 'v' &&
-		       path[4] == '/');
+	if (begin[1] == 'd' && begin[2] == 'e' && begin[3] == 'v' && begin[4] == '/')
+		out->writable = false;
 	return c > 0;
+}
+
+static bool maps_open(struct maps *m)
+{
+	m->at = m->end = 0;
+	m->fd = (int)sys_call(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	return m->fd >= 0;
+}
+
+static void maps_close(const struct maps *m)
+{
+	sys_call(SYS_close, m->fd, 0, 0);
+}
+
+static bool find_mapping(uint64_t addr, struct mapping *out)
+{
+	bool found = false;
+	struct maps m;
+
+	if (!maps_open(&m))
+		return false;
+	while (!found && next_mapping(&m, out))
+		found = addr >= out->range.low && addr < out->range.high;
+	maps_close(&m);
+	return found;
 }
 
 uint64_t state_mapping_end(uint64_t addr)
 {
-	struct maps m = { .fd = (int)sys_call(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0) };
-	uint64_t end = 0;
-	struct range r;
-	bool writable;
+	struct mapping r;
 
-	if (m.fd < 0)
-		return 0;
-	while (!end && next_mapping(&m, &r, &writable))
-		if (addr >= r.low && addr < r.high && writable)
-			end = r.high;
-	sys_call(SYS_close, m.fd, 0, 0);
-	return end;
+	return find_mapping(addr, &r) && r.writable ? r.range.high : 0;
+}
+
+void state_module(uint64_t addr, uint64_t *low, uint64_t *high)
+{
+	struct mapping r, of;
+	struct maps m;
+
+	*low = *high = 0;
+	if (!find_mapping(addr, &of) || !of.path || !maps_open(&m))
+		return;
+	while (next_mapping(&m, &r))
+		if (r.path == of.path) {
+			*low = *low ? *low : r.range.low;
+			*high = r.range.high;
+		}
+	maps_close(&m);
 }
 
 uint64_t state_memory(const struct state_at *at)
 {
 	uint64_t hash = 1, pages_left = PAGES_MOST;
-	struct maps m = { .fd = -1 };
-	struct range r;
-	bool writable, whole;
+	bool whole = true;
+	struct mapping r;
+	struct maps m;
 
-	if (!collect_skipped(at))
+	if (!collect_skipped(at) || !maps_open(&m))
 		return 0;
-	m.fd = (int)sys_call(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	if (m.fd < 0)
-		return 0;
-	whole = true;
-	while (whole && next_mapping(&m, &r, &writable))
-		if (writable)
-			whole = hash_mapping(&hash, &r, &pages_left);
-	sys_call(SYS_close, m.fd, 0, 0);
+	while (whole && next_mapping(&m, &r))
+		if (r.writable)
+			whole = hash_mapping(&hash, &r.range, &pages_left);
+	maps_close(&m);
 	return whole ? hash | 1 : 0;
 }

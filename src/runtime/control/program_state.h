@@ -47,6 +47,9 @@ SNARLRT_HIDDEN uint64_t state_stack(const struct state_at *at, uint64_t high);
 /* The end of the mapping that holds `addr`; 0: unknown. */
 SNARLRT_HIDDEN uint64_t state_mapping_end(uint64_t addr);
 
+/* The addresses of the library or program that has the code at `addr`; both 0: unknown. */
+SNARLRT_HIDDEN void state_module(uint64_t addr, uint64_t *low, uint64_t *high);
+
 /*
  * All writable memory of the program. The stacks of other runnable threads are left out: they
  * belong to the states of those threads. Returns 0 if the memory cannot be read completely.

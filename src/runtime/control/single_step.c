@@ -15,7 +15,7 @@ __asm__(".text\n"
 	"	mov $15, %eax\n"	/* rt_sigreturn */
 	"	syscall\n");
 
-static single_step_fn *on_step;	/* NULL: no thread steps */
+single_step_fn *single_step_each;	/* NULL: no thread steps */
 static struct kernel_action before;
 
 void single_step_handler(int number, signal_fn *handler, struct kernel_action *old)
@@ -32,14 +32,14 @@ void single_step_handler(int number, signal_fn *handler, struct kernel_action *o
 
 static void put_back(void)
 {
-	on_step = NULL;
+	single_step_each = NULL;
 	sys_call6(SYS_rt_sigaction, SIGTRAP, (long)&before, 0, sizeof(before.mask), 0, 0);
 }
 
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
-	single_step_fn *each = on_step;
+	single_step_fn *each = single_step_each;
 
 	if (info->si_code != STEPPED) {	/* a breakpoint of the program's own */
 		if (each)
@@ -52,32 +52,15 @@ static void on_trap(int number, siginfo_t *info, void *context)
 	if (each && each(uc))
 		return;
 	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-	if (each && on_step == each)
+	if (each && single_step_each == each)
 		put_back();
 }
 
 static void begin(single_step_fn *each)
 {
-	if (!on_step)
+	if (!single_step_each)
 		single_step_handler(SIGTRAP, on_trap, &before);
-	on_step = each;
-}
-
-/* Below the red zone, which the compiler may use here. */
-static inline void set_trap_flag(void)
-{
-	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t"
-			 "pushfq\n\t"
-			 "orq %0, (%%rsp)\n\t"
-			 "popfq\n\t"
-			 "leaq 128(%%rsp), %%rsp"
-			 : : "i"(TRAP_FLAG) : "memory", "cc");
-}
-
-void single_step_here(single_step_fn *each)
-{
-	begin(each);
-	set_trap_flag();
+	single_step_each = each;
 }
 
 void single_step_after(single_step_fn *each, ucontext_t *uc)
@@ -86,17 +69,10 @@ void single_step_after(single_step_fn *each, ucontext_t *uc)
 	uc->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
 }
 
-bool single_step_active(void)
-{
-	return on_step != NULL;
-}
-
 /* The trap of the instruction that clears the flag still comes, and finds no function. */
-void single_step_end(void)
+void single_step_stop(void)
 {
-	if (!on_step)
-		return;
-	on_step = NULL;
+	single_step_each = NULL;
 	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t"
 			 "pushfq\n\t"
 			 "andq %0, (%%rsp)\n\t"

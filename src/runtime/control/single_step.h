@@ -15,13 +15,23 @@
 /* Called after each instruction; returns false to stop stepping. May switch to other threads. */
 typedef bool single_step_fn(ucontext_t *uc);
 
-/* The thread steps from the caller on, or when the handler with this context returns. */
-SNARLRT_HIDDEN void single_step_here(single_step_fn *each);
+/* The thread steps once the signal handler with this context has returned. */
 SNARLRT_HIDDEN void single_step_after(single_step_fn *each, ucontext_t *uc);
 
+extern SNARLRT_HIDDEN single_step_fn *single_step_each;	/* NULL: no thread steps */
+SNARLRT_HIDDEN void single_step_stop(void);
+
+static inline bool single_step_active(void)
+{
+	return single_step_each != NULL;
+}
+
 /* Ends stepping; to be called by the thread that steps, before it leaves for another. */
-SNARLRT_HIDDEN void single_step_end(void);
-SNARLRT_HIDDEN bool single_step_active(void);
+static inline void single_step_end(void)
+{
+	if (unlikely(single_step_active()))
+		single_step_stop();
+}
 
 /* The kernel's struct sigaction. */
 typedef void signal_fn(int number, siginfo_t *info, void *context);

@@ -139,6 +139,7 @@ static void take_sample(struct spinner *s, const struct state_at *at)
 		proof.exhausted = true;
 	memory = state_memory(at);
 	s->proven = memory && memory == s->memory;
+	ctl.silent_epoch += s->proven;
 	s->memory = memory;
 	s->length = 0;
 }
@@ -208,9 +209,13 @@ static void proof_end(void)
 
 static bool proven(const uint32_t *runnable, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!spinners[runnable[i]].proven)
+	for (size_t i = 0; i < count; i++) {
+		const struct ctl_thread *t = ctl.threads[runnable[i]];
+
+		if (!spinners[t->number].proven &&
+		    !(t->silence == CTL_SPINS_SILENTLY && t->silence_epoch == ctl.silent_epoch))
 			return false;
+	}
 	return true;
 }
 

@@ -19,6 +19,7 @@
 #include <ucontext.h>
 
 #include "runtime/control/model/external.h"
+#include "runtime/control/watchdog.h"
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/sys.h"
 #include "runtime/hooks/entry.h"
@@ -317,6 +318,8 @@ SNARLRT_INTERPOSE int sigaction(int number, const struct sigaction *act, struct 
 	snarlrt_real_ready();
 	if (number < 1 || number >= SIGNALS)
 		return REAL(sigaction)(number, act, old);
+	if (number == CTL_TICK_SIGNAL && act && ctl_on())
+		ctl_watchdog_end();
 	return install(number, act, old);
 }
 

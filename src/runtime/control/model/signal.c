@@ -274,7 +274,7 @@ static void update_kernel_mask(void)
 	for (uint32_t i = 0; i < ctl.count; i++)
 		if (is_live(i))
 			all &= ctl.threads[i]->sigmask;
-	snarlrt_signals_set(all & ~BY_INSTRUCTION);
+	snarlrt_signals_set(all & ~(BY_INSTRUCTION | BIT(CTL_TICK_SIGNAL)));
 }
 
 uint64_t ctl_sigmask_set(uint64_t mask)
