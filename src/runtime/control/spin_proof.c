@@ -5,8 +5,8 @@
  * registers, calls snarlrt_spin_sample() and jumps to the program. The runtime has frame pointers,
  * so the address is found by following them.
  *
- * Hashing the memory takes long, and threads switch often during a proof. So the rounds that
- * threads must have spun double with each proof that failed.
+ * Hashing the memory takes long, and threads switch often during a proof. So the number of steps
+ * until the next one doubles with each proof that failed.
  *
  * Compiled without vector registers, which may be those of the program.
  */
@@ -17,8 +17,9 @@
 #include "runtime/control/program_state.h"
 #include "runtime/core/bounds.h"
 
-#define PROOF_ROUNDS 500u	/* rounds before the first proof */
-#define DOUBLINGS_MOST 6u
+#define PROOF_ROUNDS 500u	/* rounds of spinning before a proof */
+#define STEPS_AFTER 100000ull	/* steps between the first proof, if it fails, and the next one */
+#define DOUBLINGS_MOST 10u
 #define SAMPLES_MOST 160u	/* of a thread in one proof; a spinning loop has few points */
 #define MEMORY_MOST 12u		/* hashes of the whole memory for a thread in one proof */
 #define FRAMES_MOST 64u		/* of the runtime, between a point and the program */
@@ -40,6 +41,7 @@ static struct spinner {
 static struct {
 	uint64_t progress;	/* value of ctl.progress: the proof ends when it changes */
 	uint32_t failed;	/* number of proofs that failed */
+	uint64_t not_before;	/* value of ctl.steps from which another one may begin */
 	bool exhausted;		/* a thread took its samples and is not proven */
 	uint64_t *slot;		/* the word on the stack that has the gate's address; or NULL */
 	uint64_t back;		/* the return address that was there */
@@ -203,6 +205,7 @@ static void proof_begin(void)
 static void proof_end(void)
 {
 	ctl.proving = false;
+	proof.not_before = ctl.steps + (STEPS_AFTER << proof.failed);
 	if (proof.failed < DOUBLINGS_MOST)
 		proof.failed++;
 }
@@ -222,7 +225,7 @@ static bool proven(const uint32_t *runnable, size_t count)
 bool spin_proof_done(const uint32_t *runnable, size_t count, uint32_t rounds)
 {
 	if (!ctl.proving) {
-		if (rounds >= PROOF_ROUNDS << proof.failed)
+		if (rounds >= PROOF_ROUNDS && ctl.steps >= proof.not_before)
 			proof_begin();
 		return false;
 	}
