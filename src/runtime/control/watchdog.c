@@ -12,10 +12,11 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 
-#define TICK_NS 20000000	/* CPU time */
-#define STEPS_FIRST 2000u	/* instructions of the first look at a thread */
-#define STEPS_DOUBLED 5u	/* times that the next look is twice as long and comes twice as late */
-#define PATIENCE 10u		/* ticks after which a thread that computes lets others go first */
+#define TICK_NS 8000000		/* CPU time; a step takes some 5 us */
+#define STEPS_FIRST 1000u	/* instructions of the first look at a thread */
+#define TICKS_FIRST 8u		/* ticks until the second look */
+#define STEPS_DOUBLED 6u	/* times that the next look is twice as long and comes twice as late */
+#define PATIENCE 25u		/* ticks after which a thread that computes lets others go first */
 #define SAFE_STEPS 1000u	/* instructions until it is where it can be stopped */
 #define MEMORY_MOST 6u		/* hashes of the whole memory in one look */
 #define SYSCALL_INSTRUCTION 0x050f
@@ -209,7 +210,7 @@ static void begin_look(struct ctl_thread *t, ucontext_t *uc)
 	look.stack_end = state_mapping_end((uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
 	look.impatient = watch.ticks >= watch.patience;
 	*s = (struct silent){ .looks = s->looks };
-	watch.next = watch.ticks + (2u << doubled);
+	watch.next = watch.ticks + (TICKS_FIRST << doubled);
 	if (look.impatient)
 		watch.patience = watch.ticks * 2;
 	single_step_after(on_step, uc);
