@@ -301,6 +301,7 @@ void context_switch(struct ctl_thread *from, struct ctl_thread *to)
 		context_jump(from, to);
 		return;
 	}
+	from->sp = __builtin_frame_address(0);
 	futex_set(&to->token);
 	futex_wait_for(&from->token);
 	__atomic_store_n(&from->token, 0, __ATOMIC_RELAXED);

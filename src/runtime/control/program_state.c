@@ -124,6 +124,21 @@ static void skip_storage_of(const struct ctl_thread *t)
 	skip(tls + (pointer - self), TCB_BYTES);
 }
 
+/*
+ * What does not belong to the program: the stack below the stack pointer, where signal handlers
+ * write, too. Other threads that can run are compared on their own. `sp` is the running thread's.
+ */
+static void skip_stack_of(const struct ctl_thread *t, uint64_t sp)
+{
+	uint64_t low = t->number ? (uint64_t)t->stack : snarlrt.main_stack_low;
+	uint64_t size = t->number ? t->stack_size : snarlrt.main_stack_high - low;
+
+	if (t != ctl.current)
+		sp = t->runnable ? low + size : (uint64_t)t->sp;
+	if (sp - low <= size)
+		skip((const void *)low, sp - low);
+}
+
 static bool collect_skipped(const struct state_at *at)
 {
 	uint64_t sp = stack_low(at);
@@ -138,20 +153,11 @@ static bool collect_skipped(const struct state_at *at)
 	skip(ctl.block, ctl.block->size);
 	if (snarlrt.live)
 		skip(snarlrt.live, snarlrt.live->size);
-	for (uint32_t i = 0; i < ctl.count; i++) {
-		const struct ctl_thread *t = ctl.threads[i];
-		const char *stack = t->number ? t->stack : (char *)snarlrt.main_stack_low;
-		uint64_t size = t->number ? t->stack_size :
-					    snarlrt.main_stack_high - snarlrt.main_stack_low;
-
-		if (t->state != CTL_LIVE || !t->tls)
-			continue;
-		skip_storage_of(t);
-		if (t == ctl.current && sp - (uint64_t)stack < size)
-			skip(stack, sp - (uint64_t)stack);
-		else if (t != ctl.current && t->runnable)
-			skip(stack, size);
-	}
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i]->state == CTL_LIVE && ctl.threads[i]->tls) {
+			skip_storage_of(ctl.threads[i]);
+			skip_stack_of(ctl.threads[i], sp);
+		}
 	return skipped_count < SKIPPED_MAX;
 }
 
