@@ -137,9 +137,6 @@ $(B)/rt/%.c.o: src/%.c $(B)/flags.rt
 	@mkdir -p $(@D)
 	$(CC) $(RT_CFLAGS) -c $< -o $@
 
-# -g0: gdb takes these empty files for the sources of all code.
-$(patsubst src/%,$(B)/rt/%.o,$(bounds_first) $(bounds_last)): RT_CFLAGS += -g0
-
 # The numbers that assembly needs of C (src/runtime/hooks/layout_asm.c).
 layout_asm := $(B)/rt/layout_asm.h
 $(layout_asm): $(layout_src) $(B)/flags.rt

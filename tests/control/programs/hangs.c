@@ -13,7 +13,7 @@
 static atomic_int never;
 static volatile int unset;	/* no other thread touches it: no access is a scheduling point */
 static volatile int seen_by_all;
-static int plain;
+static int result;
 static atomic_flag taken = ATOMIC_FLAG_INIT;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER, guard = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t write_held = PTHREAD_RWLOCK_INITIALIZER;
@@ -78,7 +78,7 @@ static void computes_and_loads(void)
 		for (int i = 0; i < 5; i++)
 			sum += i * rate;
 	}
-	plain += (int)sum;
+	result += (int)sum;
 }
 
 static void swaps(void)
@@ -119,7 +119,7 @@ static void looks_under_lock(void)
 
 	while (!seen) {
 		pthread_mutex_lock(&guard);
-		seen = plain;
+		seen = atomic_load_explicit(&never, memory_order_relaxed);
 		pthread_mutex_unlock(&guard);
 	}
 }
