@@ -238,6 +238,9 @@ static void print_summary(const struct session *s)
 		fprintf(stderr, ", %llu run%s given up after %llu steps",
 			(unsigned long long)st->cut, plural(st->cut),
 			(unsigned long long)s->config.plan.max_steps);
+	if (st->damaged)
+		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
+			(unsigned long long)st->damaged, plural(st->damaged));
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
@@ -299,7 +302,7 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		print_suppressions(s);
 	if (o->baseline)
 		fresh = baseline_count(o->baseline).fresh;
-	return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_OK);
+	return cmd_flush(o->cmd, fresh ? CMD_BUG : s->stats.damaged ? CMD_FAILED : CMD_OK);
 }
 
 /* --- before the search --- */

@@ -225,7 +225,8 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (result < 0)
 		return cmd_fail(o->cmd, "%s", err->text);
-	return cmd_flush(o->cmd, s->judge.results.proved ? CMD_BUG : CMD_OK);
+	return cmd_flush(o->cmd, s->judge.results.proved ? CMD_BUG :
+				 s->stats.damaged ? CMD_FAILED : CMD_OK);
 }
 
 static int check(struct check_fix *cf, const struct options *o)

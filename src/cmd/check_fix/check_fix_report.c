@@ -178,6 +178,9 @@ void check_fix_print(const struct check_fix *cf)
 		fprintf(stderr, ", %llu related candidate%s: %llu tried, %llu proved",
 			ull(s->hunt->leads), plural(s->hunt->leads),
 			ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
+	if (s->stats.damaged)
+		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
+			ull(s->stats.damaged), plural(s->stats.damaged));
 	fprintf(stderr, "%s\n", session_interrupted ? ", interrupted" : "");
 }
 

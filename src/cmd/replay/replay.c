@@ -141,6 +141,8 @@ static int replay_all(const struct replay_options *o, const struct replay_config
 	places_add_program(&places, o->target.program);
 	for (uint64_t i = 0; i < o->times && result == 0; i++) {
 		result = replay_once(&r, &o->schedule, &places, &oracle, &got, err);
+		if (result == 0 && got.verdict == ORACLE_DAMAGED)
+			result = err_set(err, "%s", got.text);
 		if (result == 0 && got.verdict == ORACLE_BROKEN)
 			result = err_set(err, "the program cannot be controlled: %.300s", got.text);
 		if (result < 0)

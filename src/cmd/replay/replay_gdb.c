@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/replay/replay_internal.h"
+#include "explore/target/block.h"
 #include "wrap/args/compiler.h"
 
 /* Appends a word, quoted for the shell by which gdb starts the wrapper. */
@@ -82,18 +82,15 @@ static int make_block_file(char *path, size_t size, struct err *err)
  */
 static int print_divergence(int fd, const struct replay_options *o)
 {
-	struct ctl_block *b;
+	struct ctl_block *b = xcalloc(1, sizeof(*b));
 	struct oracle_result result = { 0 };
 	struct buf text = { 0 };
 	struct places places;
 	int code = CMD_OK;
 
-	if (lseek(fd, 0, SEEK_END) < (off_t)sizeof(*b))
-		return CMD_OK;	/* gdb never started the program */
-	b = mmap(NULL, sizeof(*b), PROT_READ, MAP_SHARED, fd, 0);
-	if (b == MAP_FAILED || b->magic != CTL_MAGIC)
-		return CMD_OK;
-	if (b->report.outcome == CTL_DIVERGED) {
+	/* A copy: the program may go on changing the file. Without all of it gdb started nothing. */
+	if (pread(fd, b, sizeof(*b), 0) == (ssize_t)sizeof(*b) && b->magic == CTL_MAGIC &&
+	    b->report.outcome == CTL_DIVERGED && !block_report_damage(b, &b->report)) {
 		places_init(&places);
 		places_add_program(&places, o->target.program);
 		oracle_divergence(&b->report, &result);
@@ -104,7 +101,7 @@ static int print_divergence(int fd, const struct replay_options *o)
 		places_free(&places);
 		code = CMD_DIVERGED;
 	}
-	munmap(b, sizeof(*b));
+	free(b);
 	return code;
 }
 
@@ -220,6 +217,7 @@ int replay_into(const struct replay_options *o, struct err *err)
 	    replay_prepare(server.block, &o->schedule, &places, 0, err) < 0)
 		return -1;
 	server.block->request.flags |= CTL_DEBUG;
+	block_publish(&server);
 	if (o->target.input >= 0)
 		lseek(o->target.input, 0, SEEK_SET);
 	else
