@@ -87,6 +87,15 @@ static void print_cause(const struct bug *b, const struct places *places)
 	report_close(&r);
 }
 
+void session_print_replay(const char *bug)
+{
+	struct buf line = { 0 };
+
+	buf_add_shell_word(&line, bug);
+	fprintf(stderr, "  replay it: snarl replay %s%s\n", *bug == '-' ? "./" : "", buf_string(&line));
+	buf_free(&line);
+}
+
 static void print_proved(const struct bug *b, const struct places *places)
 {
 	const struct minimised *m = &b->minimised;
@@ -103,7 +112,7 @@ static void print_proved(const struct bug *b, const struct places *places)
 		      "input, files, rights",
 		      stderr);
 	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
-	fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
+	session_print_replay(b->path);
 	if (!b->traced)
 		fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
 }

@@ -18,7 +18,12 @@
 #include <unistd.h>
 
 #include "abi/control_block.h"
+#include "abi/program_note.h"
 #include "abi/run_options.h"
+
+/* The tool runs only programs that contain the runtime, which has this note. */
+__attribute__((section(PROGRAM_NOTE_SECTION), used, aligned(4)))
+static const struct program_note fake_note = PROGRAM_NOTE;
 
 struct fake {
 	struct ctl_block *block;

@@ -129,7 +129,7 @@ static void print_known(const struct check_fix *cf, const struct checkfix_known 
 	if (why.size)
 		fprintf(stderr, "  %s\n", buf_string(&why));
 	if (bug && bug->path)
-		fprintf(stderr, "  replay it: snarl replay %s\n", bug->path);
+		session_print_replay(bug->path);
 	buf_free(&why);
 }
 

@@ -19,18 +19,6 @@
 #include "explore/target/block.h"
 #include "wrap/args/compiler.h"
 
-/* Appends a word, quoted for the shell by which gdb starts the wrapper. */
-static void add_quoted(struct buf *out, const char *text)
-{
-	buf_add_char(out, '\'');
-	for (; *text; text++)
-		if (*text == '\'')
-			buf_add_text(out, "'\\''");
-		else
-			buf_add_char(out, *text);
-	buf_add_char(out, '\'');
-}
-
 /*
  * Returns the gdb command "set exec-wrapper …", or NULL and *err. `block`: path of the control
  * block.
@@ -48,12 +36,12 @@ static char *wrapper_command(const struct replay_options *o, char **program, con
 	} else {
 		self[size] = '\0';
 		buf_add_text(&text, "set exec-wrapper ");
-		add_quoted(&text, self);
-		buf_addf(&text, " replay --quiet --backend %s --into ",
+		buf_add_shell_word(&text, self);
+		buf_addf(&text, " replay --quiet --trust --backend %s --into ",
 			 o->backend ? o->backend : "kernel");
-		add_quoted(&text, block);
+		buf_add_shell_word(&text, block);
 		buf_add_char(&text, ' ');
-		add_quoted(&text, full);
+		buf_add_shell_word(&text, full);
 		/*
 		 * gdb appends the program and its arguments; without --given the wrapper ignores
 		 * them.

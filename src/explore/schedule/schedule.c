@@ -65,6 +65,7 @@ void schedule_free(struct schedule *s)
 	free(s->strategy);
 	free(s->failure);
 	free(s->check);
+	free(s->seal);
 	free(s->shared);
 	free_list(&s->threads);
 	free(s->turns);
