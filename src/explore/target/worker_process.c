@@ -22,6 +22,7 @@
 #include "explore/target/worker_internal.h"
 
 #define HELLO_SECONDS 30.0	/* time limit from exec to main, for constructors */
+#define HELLO_TIMEOUTS 3	/* but not longer than this many time limits of a run */
 #define TICK_MS 50		/* between two reads of the output while waiting */
 
 static void close_fd(int *fd)
@@ -113,10 +114,17 @@ int server_down(struct server *s)
 	return status;
 }
 
-/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in HELLO_SECONDS. */
+static double hello_seconds(const struct server *s)
+{
+	double most = HELLO_TIMEOUTS * s->config.timeout;
+
+	return most > 0 && most < HELLO_SECONDS ? most : HELLO_SECONDS;
+}
+
+/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in time. */
 static int await_hello(struct server *s)
 {
-	double limit = clock_seconds() + HELLO_SECONDS;
+	double limit = clock_seconds() + hello_seconds(s);
 	struct ctl_message m;
 	int got;
 
@@ -125,6 +133,7 @@ static int await_hello(struct server *s)
 		server_poll(s, TICK_MS);
 	}
 	server_drain(s, &s->before_out, &s->before_error);
+	s->result.timed_out = got == 0;
 	return got > 0 && m.kind == CTL_HELLO;
 }
 
@@ -158,7 +167,9 @@ static int explain_no_hello(struct server *s, int status, struct err *err)
 	if (s->block->report.outcome == CTL_UNSUPPORTED)
 		return err_set(err, "%s cannot be controlled: %.300s", program,
 			       s->block->report.text);
-	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+	if (s->result.timed_out)
+		err_set(err, "%s did not come to main in %.0f seconds", program, hello_seconds(s));
+	else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		err_set(err, "%s was killed by signal %d (%s) before main", program,
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
