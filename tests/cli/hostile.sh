@@ -73,4 +73,6 @@ while read -r source; do
 	compile gcc "$source" "$name" -g -O1 -pthread -D_GNU_SOURCE || fail "$name does not compile"
 	attack "$name" test --runs 3
 	attack "$name" hunt
+	# Without a fork server the parent is snarl itself.
+	[ "$name" != kill_parent ] || attack "$name" test --no-fork-server --runs 3
 done <sources

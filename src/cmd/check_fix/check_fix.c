@@ -5,13 +5,13 @@
 #include "cmd/check_fix/check_fix_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
@@ -301,7 +301,7 @@ static int take_input(struct session *s, const struct checkfix_known *k, struct 
 		return 0;
 	folder = slash ? xstrndup(k->path, (size_t)(slash - k->path) + 1) : xstrdup("");
 	path = xasprintf("%s%s", *k->schedule.input == '/' ? "" : folder, k->schedule.input);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = file_open_regular(path);
 	result = fd < 0 ? err_set(err, "cannot open %s, the input of the bug: %s", path,
 				  strerror(errno))
 			: target_input(&s->target, fd, err);
