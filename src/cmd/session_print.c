@@ -92,7 +92,8 @@ void session_print_replay(const char *bug)
 	struct buf line = { 0 };
 
 	buf_add_shell_word(&line, bug);
-	fprintf(stderr, "  replay it: snarl replay %s%s\n", *bug == '-' ? "./" : "", buf_string(&line));
+	fprintf(stderr, "  replay it: snarl replay %s%s\n", *bug == '-' ? "./" : "",
+		buf_string(&line));
 	buf_free(&line);
 }
 

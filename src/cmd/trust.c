@@ -13,8 +13,8 @@ bool cmd_trusts(const struct schedule *s, const char *path, unsigned parts, bool
 
 	buf_add_shell_word(&name, path);
 	if (risk && !(trust && quiet))
-		fprintf(stderr, "snarl: %s was not written by your snarl; it %s:\n%s", buf_string(&name),
-			trust ? "runs" : "would run", buf_string(&what));
+		fprintf(stderr, "snarl: %s was not written by your snarl; it %s:\n%s",
+			buf_string(&name), trust ? "runs" : "would run", buf_string(&what));
 	buf_free(&what);
 	buf_free(&name);
 	return trust || !risk;

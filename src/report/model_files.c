@@ -207,8 +207,9 @@ struct wanted {
 static bool is_source(const char *path)
 {
 	static const char *const endings[] = {
-		".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".hxx", ".h++", ".H",
-		".inc", ".inl", ".ipp", ".tcc", ".tpp", ".def", ".l", ".y", ".ll", ".yy", ".re", ".S", ".s",
+		".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".hxx", ".h++",
+		".H", ".inc", ".inl", ".ipp", ".tcc", ".tpp", ".def", ".l", ".y", ".ll", ".yy",
+		".re", ".S", ".s",
 	};
 	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
 

@@ -484,7 +484,8 @@ static size_t active_check(const void *state)
 	const struct iroot_match *m = &a->match;
 
 	if (a->chosen >= SCHED_MAX_THREADS || m->wanted.idiom > IROOT_IDIOMS ||
-	    !sched_is_bool(&a->any) || !sched_is_bool(&m->possible) || !sched_is_bool(&m->exposed) ||
+	    !sched_is_bool(&a->any) || !sched_is_bool(&m->possible) ||
+	    !sched_is_bool(&m->exposed) ||
 	    !sched_is_bool(&a->result.exposed) || !sched_is_bool(&a->result.possible))
 		return 0;
 	for (uint32_t i = 0; i < IROOT_MATCH_OPEN; i++)

@@ -219,7 +219,8 @@ static size_t loose_check(const void *state)
 	if (orders > LOOSE_MAX_ORDERS)
 		return 0;
 	for (uint32_t i = 0; i < orders; i++)
-		if (!sched_is_bool(&l->watched[i].first_done) || !sched_is_bool(&l->watched[i].broken))
+		if (!sched_is_bool(&l->watched[i].first_done) ||
+		    !sched_is_bool(&l->watched[i].broken))
 			return 0;
 	return offsetof(struct loose, watched) + orders * sizeof(l->watched[0]);
 }

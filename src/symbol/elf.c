@@ -42,7 +42,8 @@ static void read_notes(int fd, const Elf64_Phdr *ph, struct elf_facts *out)
 		next = desc + ((note.n_descsz + align - 1) & ~(align - 1));
 		if (desc > size || note.n_descsz > size - desc)
 			return;
-		if (note.n_type == PROGRAM_NOTE_TYPE && note.n_namesz == sizeof(PROGRAM_NOTE_NAME) &&
+		if (note.n_type == PROGRAM_NOTE_TYPE &&
+		    note.n_namesz == sizeof(PROGRAM_NOTE_NAME) &&
 		    memcmp(data + name, PROGRAM_NOTE_NAME, sizeof(PROGRAM_NOTE_NAME)) == 0)
 			out->has_runtime = true;
 		if (out->id_size == 0 && note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&

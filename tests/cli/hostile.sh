@@ -17,9 +17,10 @@ left_behind() {
 		left_pid=${left_pid#/proc/}
 		case $(readlink "/proc/$left_pid/exe" 2>/dev/null) in
 		"$PWD"/*) ;;
-		*) grep -qsz "^HOSTILE_MARK=$mark\$" "/proc/$left_pid/environ" 2>/dev/null || continue ;;
+		*) grep -qsz "^HOSTILE_MARK=$mark\$" "/proc/$left_pid/environ" || continue ;;
 		esac
-		left_state=$(sed -n 's/^State:[^A-Z]*\([A-Z]\).*/\1/p' "/proc/$left_pid/status" 2>/dev/null) || continue
+		left_state=$(sed -n 's/^State:[^A-Z]*\([A-Z]\).*/\1/p' \
+			"/proc/$left_pid/status" 2>/dev/null) || continue
 		case $left_state in ''|Z|X) ;; *) echo "$left_pid($left_state)" ;; esac
 	done
 }
@@ -45,7 +46,8 @@ attack() {
 	files >before
 	began=$(date +%s)
 	(cd run && HOSTILE_MARK=$mark exec timeout -s KILL $slack \
-		snarl "$@" --time 5 --timeout 2 --replays 2 -j 2 -o out -- "./$name" >../out 2>../err </dev/null) ||
+		snarl "$@" --time 5 --timeout 2 --replays 2 -j 2 -o out -- "./$name" \
+		>../out 2>../err </dev/null) ||
 		status=$?
 	took=$(($(date +%s) - began))
 	case $name:$status in

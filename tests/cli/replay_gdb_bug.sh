@@ -147,8 +147,8 @@ W
 
 # said OUTPUT: leaves out prompts, gdb's own remarks, and numbers that depend on the build
 said() {
-	sed -e '/was not written by your snarl/,+1d' -e 's/^\((gdb) \)*//' -e 's/0x[0-9a-f]*/ADDR/g' \
-		-e 's/^#[0-9]* \( .* in set \)/#4 \1/' "$1" |
+	sed -e '/was not written by your snarl/,+1d' -e 's/^\((gdb) \)*//' \
+		-e 's/0x[0-9a-f]*/ADDR/g' -e 's/^#[0-9]* \( .* in set \)/#4 \1/' "$1" |
 		grep -v -e '^Reading symbols' -e '^Kill the' -e '^\[Inferior' -e '^$' \
 		-e '^\[Thread' -e '^warning: ' || true
 }

@@ -16,7 +16,10 @@ runs() {
 	shift
 	rm -f ran
 	timeout 100 snarl "$@" >out 2>err </dev/null || status=$?
-	case " $codes " in *" $status "*) ;; *) cat err; fail "snarl $*: exit $status, not $codes" ;; esac
+	case " $codes " in
+	*" $status "*) ;;
+	*) cat err; fail "snarl $*: exit $status, not $codes" ;;
+	esac
 }
 # refused TEXT COMMAND…: says that it would run TEXT, runs nothing, exits with 3
 refused() {

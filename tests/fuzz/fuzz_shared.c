@@ -3,8 +3,8 @@
  * of a program to the memory that it shares with the tool, after a run that left a report, turns, a
  * state of a strategy and a profile. The results are then read as after a run.
  *
- * Input: a byte that chooses the strategy (and QUEUE), then writes of 9 bytes: area, offset (3 bytes), width,
- * value (4 bytes).
+ * Input: a byte that chooses the strategy (and QUEUE), then writes of 9 bytes: area, offset (3
+ * bytes), width, value (4 bytes).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@
 #define ORDERS 4u
 #define PROFILE (2u << 20)
 #define PIECE (4u << 10)	/* bytes of each area that writes reach */
-#define QUEUE 128u		/* flag in the first byte: the run left a queue, which takes longer */
+#define QUEUE 128u		/* flag in the first byte: the run left a queue (slower) */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,7 +72,8 @@ static void make_state(const struct strategy *s, void *state)
 
 	*p = (struct sched_plan){ .orders = ORDERS };
 	for (uint64_t i = 0; i < ORDERS; i++)
-		orders[i] = (struct sched_order){ { name[i % 3], 0x1000 + i % 5, 1 }, { name[1], 0x1001, 2 } };
+		orders[i] = (struct sched_order){ { name[i % 3], 0x1000 + i % 5, 1 },
+						  { name[1], 0x1001, 2 } };
 	p->size = sizeof(*p) + ORDERS * sizeof(*orders);
 	if (strcmp(s->name, "active") == 0) {
 		struct sched_wanted *wanted = (void *)(p + 1);
@@ -80,7 +81,8 @@ static void make_state(const struct strategy *s, void *state)
 		*p = (struct sched_plan){ .size = sizeof(*p) + sizeof(*wanted), .wanted = 1 };
 		*wanted = (struct sched_wanted){ .iroot = { .idiom = 2 } };
 		for (unsigned i = 0; i < 3; i++)
-			wanted->iroot.event[i] = (struct iroot_event){ 0x1000 + i, i == 1 ? IROOT_WRITE : IROOT_READ };
+			wanted->iroot.event[i] = (struct iroot_event){
+				0x1000 + i, i == 1 ? IROOT_WRITE : IROOT_READ };
 	}
 	s->init(state, &params);
 	s->begin(state, &run);
@@ -91,16 +93,18 @@ static void make_state(const struct strategy *s, void *state)
 		};
 
 		for (unsigned i = 0; i < THREADS; i++)
-			pending[i] = (struct sched_event){ 0x5000 + rng_below(&rng, 3) * 8, 0x1000 + rng_below(&rng, 5), 8,
-							   rng_below(&rng, 2) ? SCHED_OP_READ : SCHED_OP_WRITE, { 0 } };
+			pending[i] = (struct sched_event){
+				.object = 0x5000 + rng_below(&rng, 3) * 8,
+				.site = 0x1000 + rng_below(&rng, 5), .size = 8,
+				.op = rng_below(&rng, 2) ? SCHED_OP_READ : SCHED_OP_WRITE };
 		s->pick(state, &point, &choice);
 	}
 }
 
 static void make_profile(void *memory, uint64_t size)
 {
-	struct iroot_profile *p = iroot_profile_init(memory, size - sizeof(struct trace_queue), IROOT_WINDOW);
 	struct trace_queue *queue = trace_queue_of(memory, size);
+	struct iroot_profile *p = iroot_profile_init(memory, size - sizeof(*queue), IROOT_WINDOW);
 	uint64_t rng = 7;
 
 	for (unsigned i = 0; i < 300; i++) {
@@ -115,7 +119,8 @@ static void make_profile(void *memory, uint64_t size)
 	queue->tail = 3;
 	queue->at[0] = (struct trace_record){ 1ull << 32 | 2, trace_queue_mark(0) };
 	for (unsigned i = 1; i < 3; i++)
-		queue->at[i] = (struct trace_record){ 0x5000, TRACE_SITE(TRACE_WRITE, 3, 0x1000 + i) };
+		queue->at[i] = (struct trace_record){
+			0x5000, TRACE_SITE(TRACE_WRITE, 3, 0x1000 + i) };
 }
 
 static void make_report(struct ctl_report *r)
@@ -132,16 +137,17 @@ static void make_report(struct ctl_report *r)
 	for (uint32_t i = 0; i < THREADS; i++) {
 		r->ordinal[i] = i;
 		r->events[i] = STEPS / THREADS;
-		r->at[i] = (struct ctl_report_thread){ .number = i, .ordinal = i, .state = CTL_REPORT_BLOCKED,
-						       .op = SCHED_OP_ACQUIRE, .owner = (i + 1) % THREADS,
-						       .object = 0x5000, .site = 0x1000, .held_count = 2,
-						       .stack_count = 3 };
+		r->at[i] = (struct ctl_report_thread){
+			.number = i, .ordinal = i, .state = CTL_REPORT_BLOCKED,
+			.op = SCHED_OP_ACQUIRE, .owner = (i + 1) % THREADS, .object = 0x5000,
+			.site = 0x1000, .held_count = 2, .stack_count = 3 };
 	}
 	r->described = THREADS;
 	r->modules = 1;
 	snprintf(r->module[0].path, sizeof(r->module[0].path), "/nowhere/library.so");
 	for (uint32_t i = 0; i < 20; i++)
-		r->turns += turn_put(words + r->turns, &(struct turn){ .thread = i % THREADS, .steps = 3, .check = i / 10 });
+		r->turns += turn_put(words + r->turns,
+				     &(struct turn){ i % THREADS, 0, 3, i / 10 });
 	r->checks = 50;
 	r->shared_new = 4;
 	for (uint64_t i = 0; i < 4; i++)
@@ -213,11 +219,13 @@ static void damage(const struct good *g, const uint8_t *op)
 		{ offsetof(struct ctl_block, report), offsetof(struct ctl_report, events) },
 		{ b->turns, 512 }, { b->state, g->state_size }, { b->state, 512 },
 		{ b->profile, g->profile_size - PIECE }, { b->profile, 512 },
-		{ b->profile + b->profile_size - sizeof(struct trace_queue), 512 }, { b->shared, 64 }, { 0, 256 },
+		{ b->profile + b->profile_size - sizeof(struct trace_queue), 512 },
+		{ b->shared, 64 }, { 0, 256 },
 	};
 	const uint64_t *area = areas[op[0] % ARRAY_SIZE(areas)];
 	uint64_t at = (op[1] | (uint64_t)op[2] << 8 | (uint64_t)op[3] << 16) % area[1];
-	uint64_t value = op[5] | (uint64_t)op[6] << 8 | (uint64_t)op[7] << 16 | (uint64_t)op[8] << 24;
+	uint64_t value = op[5] | (uint64_t)op[6] << 8 | (uint64_t)op[7] << 16 |
+			 (uint64_t)op[8] << 24;
 	size_t width = 1u << op[4] % 4;
 
 	if (op[4] & 0x80)
@@ -263,9 +271,9 @@ static void read_state(const char *name, const void *state)
 
 static void read_profile(const struct ctl_block *b)
 {
-	struct iroot_profile *p = iroot_profile_open((char *)(uintptr_t)b + b->profile,
-						     b->profile_size - sizeof(struct trace_queue));
-	struct trace_queue *queue = trace_queue_of((char *)(uintptr_t)b + b->profile, b->profile_size);
+	char *memory = (char *)(uintptr_t)b + b->profile;
+	struct trace_queue *queue = trace_queue_of(memory, b->profile_size);
+	struct iroot_profile *p = iroot_profile_open(memory, b->profile_size - sizeof(*queue));
 	struct iroot_flag flags[IROOT_FLAGS];
 	struct iroot_profile_stats stats;
 	uint32_t cursor = 0;
@@ -307,7 +315,8 @@ static void read_run(void)
 	free(profile_turns(server.block, &count));
 	interleavings_seen_add(&seen, server.block);
 	feedback_note(&feedback, 0, server.block);
-	read_state(server_request(&server)->strategy, (const char *)server.block + server.block->state);
+	read_state(server_request(&server)->strategy,
+		   (const char *)server.block + server.block->state);
 	read_profile(server.block);
 	feedback_free(&feedback);
 	interleavings_seen_free(&seen);

@@ -42,7 +42,7 @@ static inline void threads(void)
 		pthread_join(t[i], NULL);
 }
 
-/* Calls `use` with begin and end of each mapping whose line in /proc/self/maps has this mode, such as "rw-s". */
+/* Calls `use` with begin and end of each mapping of this mode, such as "rw-s". */
 static inline void each_mapping(const char *wanted, void (*use)(unsigned long, unsigned long))
 {
 	static unsigned long at[256][2];

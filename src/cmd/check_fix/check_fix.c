@@ -34,8 +34,8 @@ static const char usage[] =
 	"      --runs N         total number of runs (default 1000; with --time: no limit)\n"
 	"      --time T         time limit of the check: 90, 1.5s, 10m, 2h\n"
 	"      --profiles N     recorded runs in which to find the events of the bugs (default 4)\n"
-	"      --trust          run the program, variables and check command of bugs that somebody\n"
-	"                       else found\n"
+	"      --trust          run the program, variables and check command of bugs that\n"
+	"                       somebody else found\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
 	"\n"
@@ -325,7 +325,8 @@ static int check_fix(struct options *o)
 	if (code == CMD_OK && cf.known.count == 0)
 		code = cmd_fail(&cmd_check_fix, "%s contains no bugs to check", o->bugs[0]);
 	if (code == CMD_OK && !is_trusted(o, &cf.known, given))
-		code = cmd_fail(&cmd_check_fix, "nothing was run: --trust runs what the bugs name%s",
+		code = cmd_fail(&cmd_check_fix,
+				"nothing was run: --trust runs what the bugs name%s",
 				given ? "" : ", -- PROGRAM a program of yours");
 	if (code == CMD_OK && !given && take_program(o, &cf.known.at[0], &err) < 0)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);

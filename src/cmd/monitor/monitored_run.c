@@ -218,8 +218,8 @@ int monitored_execute(struct monitored_run *m, char **program, bool json, struct
 	copy_log(m);
 	damage = log_damage(m);
 	if (damage)
-		return err_set(err, "%s damaged the memory that it shares with snarl: %s makes no sense",
-			       *program, damage);
+		return err_set(err, "%s damaged the memory that it shares with snarl: "
+			       "%s makes no sense", *program, damage);
 	collect_records(m);
 	return 0;
 }

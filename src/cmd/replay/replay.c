@@ -223,12 +223,12 @@ static int take_program(struct replay_options *o, char **argv, struct err *err)
 
 int replay_load(struct replay_options *o, const char *bug, char **program, struct err *err)
 {
+	unsigned parts = TRUST_ENVIRONMENT | TRUST_CHECK | (program ? 0 : TRUST_PROGRAM);
 	const char *built;
 
 	if (read_bug(o, bug, err) < 0)
 		return -1;
-	if (!cmd_trusts(&o->schedule, o->path, TRUST_ENVIRONMENT | TRUST_CHECK | (program ? 0 : TRUST_PROGRAM),
-			o->trust, o->quiet))
+	if (!cmd_trusts(&o->schedule, o->path, parts, o->trust, o->quiet))
 		return err_set(err, "%s was not run: --trust runs what it names%s", o->path,
 			       program ? "" : ", -- PROGRAM a program of yours");
 	if (program && take_program(o, program, err) < 0)

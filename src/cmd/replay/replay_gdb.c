@@ -76,7 +76,7 @@ static int print_divergence(int fd, const struct replay_options *o)
 	struct places places;
 	int code = CMD_OK;
 
-	/* A copy: the program may go on changing the file. Without all of it gdb started nothing. */
+	/* A copy: the program may go on changing the file. If it is short, gdb started nothing. */
 	if (pread(fd, b, sizeof(*b), 0) == (ssize_t)sizeof(*b) && b->magic == CTL_MAGIC &&
 	    b->report.outcome == CTL_DIVERGED && !block_report_damage(b, &b->report)) {
 		places_init(&places);

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "explore/schedule/schedule.h"
 
-/* The seal of the schedule as 16 hex digits, to be freed; NULL: there is no key, and none can be made. */
+/* The seal of the schedule as 16 hex digits, to be freed; NULL: there can be no key. */
 char *schedule_seal(const struct schedule *s);
 
 /* Whether this user's snarl wrote what the schedule runs. Call it before changing the schedule. */

@@ -338,8 +338,8 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 	*r = (struct oracle_result){ .verdict = ORACLE_PASSED, .thread = report->thread };
 	if (s->result.damage) {
 		r->verdict = ORACLE_DAMAGED;
-		snprintf(r->text, sizeof(r->text), "the program damaged the memory that it shares with "
-			 "snarl: %s makes no sense", s->result.damage);
+		snprintf(r->text, sizeof(r->text), "the program damaged the memory that it "
+			 "shares with snarl: %s makes no sense", s->result.damage);
 	} else if (s->result.fork_bomb) {
 		fail(r, ORACLE_BOMB, 0);
 	} else if (s->result.timed_out) {

@@ -243,7 +243,8 @@ static void advance_strategy(struct search *s, struct worker *w)
 {
 	struct ctl_block *b = w->server.block;
 
-	if ((s->new_count > 0 || s->result.verdict == ORACLE_DAMAGED) && s->restarts < RESTARTS_MAX) {
+	if ((s->new_count > 0 || s->result.verdict == ORACLE_DAMAGED) &&
+	    s->restarts < RESTARTS_MAX) {
 		s->restarts++;
 		/*
 		 * A damaged state cannot be continued. New shared granules make more accesses
@@ -327,7 +328,8 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 	if (s->result.verdict == ORACLE_DAMAGED) {
 		note_damaged(s, w);
 	} else {
-		stats->interleavings = interleavings_seen_add(&s->memory->interleavings, w->server.block);
+		stats->interleavings = interleavings_seen_add(&s->memory->interleavings,
+							      w->server.block);
 		note_shared(s, w);
 		if (!w->server.result.timed_out)
 			note_length(s, w);

@@ -79,8 +79,8 @@ int block_make(struct server *s, struct err *err)
 	if (head.flag_count)
 		memcpy(head.flags, s->config.flags, head.flag_count * sizeof(*head.flags));
 	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
-		return err_set(err, "cannot make the memory shared with the program: %s%s", strerror(errno),
-			       errno == EFBIG ? "; raise ulimit -f" : "");
+		return err_set(err, "cannot make the memory shared with the program: %s%s",
+			       strerror(errno), errno == EFBIG ? "; raise ulimit -f" : "");
 	/* Without its end, reading the memory would kill the tool. A plain file has no seals. */
 	fcntl(s->memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	if (!map_block(s, &head))
@@ -190,7 +190,8 @@ const char *block_turns_damage(const uint32_t *words, uint64_t count, uint32_t t
 	struct turn turn;
 
 	for (uint64_t at = 0; turn_get(words, count, &at, &turn);)
-		if (turn.kind > SCHED_TURN_SIGNAL || turn.thread >= threads || turn.steps > COUNT_MAX)
+		if (turn.kind > SCHED_TURN_SIGNAL || turn.thread >= threads ||
+		    turn.steps > COUNT_MAX)
 			return "a turn";
 	return NULL;
 }
@@ -205,7 +206,8 @@ static void copy_area(struct server *s, uint64_t from, uint64_t size)
 /* Only the runtime's report and `ready` may differ from what the tool has published. */
 static bool is_header_kept(const struct server *s)
 {
-	const size_t ready = offsetof(struct ctl_block, ready), rest = ready + sizeof(s->block->ready);
+	const size_t ready = offsetof(struct ctl_block, ready);
+	const size_t rest = ready + sizeof(s->block->ready);
 	const char *a = (const char *)s->block, *b = (const char *)s->live;
 
 	return memcmp(a, b, ready) == 0 &&
@@ -257,6 +259,7 @@ static const char *check_granules(const struct server *s)
 /* Copies the part of the strategy's state that is in use, if anything reads it. */
 static const char *read_state(struct server *s)
 {
+	static const char what[] = "the state of the strategy";
 	const struct ctl_block *b = s->block;
 	const struct strategy *strategy = strategy_find(b->request.strategy);
 	size_t size;
@@ -265,10 +268,10 @@ static const char *read_state(struct server *s)
 		return NULL;
 	size = strategy->check((const char *)s->live + b->state);
 	if (!size || size > strategy->state_size)
-		return "the state of the strategy";
+		return what;
 	copy_area(s, b->state, size);
 	/* The first check was of memory that the program may still change. */
-	return strategy->check((const char *)b + b->state) == size ? NULL : "the state of the strategy";
+	return strategy->check((const char *)b + b->state) == size ? NULL : what;
 }
 
 /* Copies the profile. If it is damaged, coverage/fold notices: it checks each reference. */

@@ -89,7 +89,7 @@ static bool end_run(struct server *s, int status)
 	s->state = s->exec ? SERVER_DOWN : SERVER_IDLE;
 	s->run = 0;
 	s->deaths = 0;
-	/* A fork server that has the damaged memory, or a snapshot made from it, is worth nothing. */
+	/* A fork server with damaged memory, or a snapshot made from it, is worth nothing. */
 	if (!block_read(s) || s->exec)
 		server_down(s);
 	return true;

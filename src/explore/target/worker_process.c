@@ -162,8 +162,8 @@ static int explain_no_hello(struct server *s, int status, struct err *err)
 	const char *program = s->config.target->program;
 
 	if (!block_read(s))
-		return err_set(err, "%s damaged the memory shared with snarl before main: %s makes no sense",
-			       program, s->result.damage);
+		return err_set(err, "%s damaged the memory shared with snarl before main: "
+			       "%s makes no sense", program, s->result.damage);
 	if (s->block->report.outcome == CTL_UNSUPPORTED)
 		return err_set(err, "%s cannot be controlled: %.300s", program,
 			       s->block->report.text);

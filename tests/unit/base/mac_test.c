@@ -35,8 +35,9 @@ static void test_vectors(void **state)
 static void test_shell_words(void **state)
 {
 	static const char *const words[][2] = {
-		{ "a/b-c.txt", "a/b-c.txt" }, { "", "''" }, { "a b", "'a b'" }, { "$(x)", "'$(x)'" },
-		{ "it's", "'it'\\''s'" }, { "a\nb", "$'a\\x0ab'" }, { "\x1b[2J'\\", "$'\\x1b[2J\\'\\\\'" },
+		{ "a/b-c.txt", "a/b-c.txt" }, { "", "''" }, { "a b", "'a b'" },
+		{ "$(x)", "'$(x)'" }, { "it's", "'it'\\''s'" }, { "a\nb", "$'a\\x0ab'" },
+		{ "\x1b[2J'\\", "$'\\x1b[2J\\'\\\\'" },
 	};
 
 	(void)state;

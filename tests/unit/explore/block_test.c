@@ -31,8 +31,9 @@ static struct ctl_block good_block(void)
 	r->checks = 100;
 	r->shared_new = 10;
 	r->described = 2;
-	r->at[1] = (struct ctl_report_thread){ .number = 1, .state = CTL_REPORT_TIMED, .owner = UINT32_MAX,
-					       .held_count = 16, .stack_count = CTL_STACK };
+	r->at[1] = (struct ctl_report_thread){ .number = 1, .state = CTL_REPORT_TIMED,
+					       .owner = UINT32_MAX, .held_count = 16,
+					       .stack_count = CTL_STACK };
 	r->modules = CTL_MODULES;
 	return b;
 }
@@ -99,7 +100,8 @@ static void test_turns(void **state)
 	size_t first = count;
 
 	(void)state;
-	count += turn_put(words + count, &(struct turn){ .thread = 2, .steps = 1 << 20, .check = 5 });
+	count += turn_put(words + count,
+			  &(struct turn){ .thread = 2, .steps = 1 << 20, .check = 5 });
 	assert_null(block_turns_damage(words, count, 3));
 	assert_null(block_turns_damage(words, count - 1, 3));	/* cut off by a kill */
 	assert_non_null(block_turns_damage(words, count, 2));
@@ -136,7 +138,8 @@ static void test_runs(void **state)
 			assert_int_equal(server_run(&s, &err), 0);
 			assert_int_equal(oracle_judge(&oracle, &s, &got, &err), 0);
 			if ((got.verdict == ORACLE_DAMAGED) != wrong)
-				fail_msg("%s, run %d: verdict %d %s", way, (int)run, got.verdict, got.text);
+				fail_msg("%s, run %d: verdict %d %s", way, (int)run, got.verdict,
+					 got.text);
 			if (!wrong)
 				assert_int_equal(got.verdict, ORACLE_PASSED);
 			assert_int_equal(server_report(&s)->steps, wrong ? 0 : 100);
