@@ -104,7 +104,7 @@ help:
 	@echo 'make bench-memo  runs that each further input of a program needs; INPUTS=10 WRITE='
 	@echo 'make bench-strategies  runs each strategy needs for each example; SEEDS=20 '\
 	'CAP=10000 WRITE='
-	@echo 'make fuzz       a minute of fuzzing of the trace reader'
+	@echo 'make fuzz       a minute of fuzzing of all readers of untrusted input'
 	@echo 'make symbols    write docs/symbols.txt anew'
 	@echo 'make install    PREFIX=/usr/local DESTDIR='
 	@echo 'make clean'

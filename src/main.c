@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/version.h"
@@ -83,6 +84,17 @@ static int help(int argc, char **argv)
 	return cmd->run(2, args);
 }
 
+/* A file that another process shortens while snarl reads it. */
+static void on_bus_error(int sig)
+{
+	static const char text[] = "snarl: a file was shortened while it was read; try again\n";
+
+	(void)sig;
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(CMD_FAILED);
+	_exit(CMD_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	const struct cmd *cmd;
@@ -103,5 +115,6 @@ int main(int argc, char **argv)
 		return unknown(argv[1]);
 	/* A write beyond `ulimit -f` returns EFBIG, which is reported, instead of killing snarl. */
 	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGBUS, on_bus_error);
 	return cmd->run(argc - 1, argv + 1);
 }

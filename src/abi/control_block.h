@@ -6,6 +6,9 @@
  * plan. During the run, the runtime writes `report` and the other areas; they stay readable however
  * the process ends.
  *
+ * The program can overwrite all of it at any time. So the tool uses copies, and checks every figure
+ * in them (explore/target/block.h).
+ *
  * Example: the program starts one thread, and `snarl hunt` makes run 12 of a search. Main is thread
  * 0, the new thread is 1.
  *   writer        action

@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,37 @@ void buf_add_option(struct buf *b, const char *key, const char *value)
 			buf_addf(b, "%%%02x", (unsigned char)*value);
 		else
 			buf_add_char(b, *value);
+}
+
+static bool has_control(const char *word)
+{
+	for (; *word; word++)
+		if ((unsigned char)*word < ' ' || *word == 0x7f)
+			return true;
+	return false;
+}
+
+void buf_add_shell_word(struct buf *b, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_./+-,:@%=";
+	bool control = has_control(word);
+
+	if (*word && !word[strspn(word, plain)]) {
+		buf_add_text(b, word);
+		return;
+	}
+	buf_add_text(b, control ? "$'" : "'");
+	for (; *word; word++)
+		if (control && ((unsigned char)*word < ' ' || *word == 0x7f))
+			buf_addf(b, "\\x%02x", (unsigned char)*word);
+		else if (control && (*word == '\'' || *word == '\\'))
+			buf_addf(b, "\\%c", *word);
+		else if (*word == '\'')
+			buf_add_text(b, "'\\''");
+		else
+			buf_add_char(b, *word);
+	buf_add_char(b, '\'');
 }
 
 const char *buf_string(struct buf *b)

@@ -29,6 +29,12 @@ void buf_add_text(struct buf *b, const char *text);
 
 /* Appends "key=value" as SNARL_OPTIONS spells it, after a ':' unless the buffer is empty. */
 void buf_add_option(struct buf *b, const char *key, const char *value);
+
+/*
+ * Appends a word as a shell has to get it: quoted if it has characters with a meaning, and control
+ * characters, which could deceive at a terminal, as $'\xHH'.
+ */
+void buf_add_shell_word(struct buf *b, const char *word);
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Numbers, without the cost of printf. */

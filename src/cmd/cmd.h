@@ -47,6 +47,14 @@ struct suppressions;
 int cmd_suppressions(const struct cmd *cmd, const char *path, struct suppressions **s);
 
 /*
+ * Whether a command may run the `parts` (TRUST_…) of a schedule from the file `path`: this user's
+ * snarl wrote them, they can do no harm, or `trust` (--trust) is set. Unless the first is the case,
+ * prints on stderr what they are; `quiet`: only if the answer is no.
+ */
+struct schedule;
+bool cmd_trusts(const struct schedule *s, const char *path, unsigned parts, bool trust, bool quiet);
+
+/*
  * Reports the option for which getopt_long() returned `result`, '?' or ':'. The short options of
  * the call must begin with ':' (or "+:"). Returns CMD_USAGE.
  */

@@ -193,6 +193,9 @@ static int make_runs(const struct options *o, const char *db)
 		code = cmd_fail(&cmd_cover, "%s", err.text);
 	if (code == CMD_OK && (o->chase ? chase(o, &c, &err) : search(o, &c, &err)) < 0)
 		code = cmd_fail(&cmd_cover, "%s", err.text);
+	else if (code == CMD_OK && c.cover.damaged && !c.cover.runs)
+		code = cmd_fail(&cmd_cover, "no run is counted: the program damaged the memory "
+				"that it shares with snarl");
 	cover_close(&c.cover);
 	search_memory_free(&c.memory);
 	session_print_close(&c.print);

@@ -87,6 +87,16 @@ static void print_cause(const struct bug *b, const struct places *places)
 	report_close(&r);
 }
 
+void session_print_replay(const char *bug)
+{
+	struct buf line = { 0 };
+
+	buf_add_shell_word(&line, bug);
+	fprintf(stderr, "  replay it: snarl replay %s%s\n", *bug == '-' ? "./" : "",
+		buf_string(&line));
+	buf_free(&line);
+}
+
 static void print_proved(const struct bug *b, const struct places *places)
 {
 	const struct minimised *m = &b->minimised;
@@ -103,7 +113,7 @@ static void print_proved(const struct bug *b, const struct places *places)
 		      "input, files, rights",
 		      stderr);
 	fprintf(stderr, "\n  look at it: %s/report.html\n", b->path);
-	fprintf(stderr, "  replay it: snarl replay %s\n", b->path);
+	session_print_replay(b->path);
 	if (!b->traced)
 		fprintf(stderr, "  it has no trace: %s\n", b->no_trace);
 }
@@ -238,6 +248,9 @@ static void print_summary(const struct session *s)
 		fprintf(stderr, ", %llu run%s given up after %llu steps",
 			(unsigned long long)st->cut, plural(st->cut),
 			(unsigned long long)s->config.plan.max_steps);
+	if (st->damaged)
+		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
+			(unsigned long long)st->damaged, plural(st->damaged));
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
@@ -299,7 +312,7 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		print_suppressions(s);
 	if (o->baseline)
 		fresh = baseline_count(o->baseline).fresh;
-	return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_OK);
+	return cmd_flush(o->cmd, fresh ? CMD_BUG : s->stats.damaged ? CMD_FAILED : CMD_OK);
 }
 
 /* --- before the search --- */

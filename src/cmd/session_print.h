@@ -45,4 +45,7 @@ struct search_listener session_print_listener(struct session_print *p);
  */
 int session_print_end(struct session_print *p, int result, const struct err *err);
 
+/* Prints the command that replays a bug, for the shell. */
+void session_print_replay(const char *bug);
+
 #endif

@@ -126,6 +126,7 @@ void results_json(const struct session *s, struct buf *out)
 	json_number(&j, "threads", stats->threads);
 	json_number(&j, "failed_runs", stats->failed);
 	json_number(&j, "cut_runs", stats->cut);
+	json_number(&j, "damaged_runs", stats->damaged);
 	json_bool(&j, "exhausted", stats->exhausted);
 	results_bugs_json(r, &j, s->judge.places);
 	json_number(&j, "not_replayed", r->count - r->proved);

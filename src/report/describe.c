@@ -4,6 +4,7 @@
 #include "report/describe.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -435,23 +436,10 @@ const char *describe_common_file(const struct report_bug *b)
 
 void describe_replay_command(const struct report_bug *b, const char *schedule, struct buf *out)
 {
-	struct buf path = { 0 };
-	const char *p;
+	char *path = xasprintf("%s%s%s%s", *b->path == '-' ? "./" : "", b->path,
+			       schedule ? "/" : "", schedule ? schedule : "");
 
-	buf_addf(&path, "%s%s%s", b->path, schedule ? "/" : "", schedule ? schedule : "");
-	p = buf_string(&path);
 	buf_add_text(out, "snarl replay ");
-	if (!p[strspn(p,
-		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-,:@%")]) {
-		buf_add_text(out, p);
-	} else {
-		buf_add_char(out, '\'');
-		for (; *p; p++)
-			if (*p == '\'')
-				buf_add_text(out, "'\\''");
-			else
-				buf_add_char(out, *p);
-		buf_add_char(out, '\'');
-	}
-	buf_free(&path);
+	buf_add_shell_word(out, path);
+	free(path);
 }

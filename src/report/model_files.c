@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "explore/schedule/schedule.h"
@@ -25,7 +26,7 @@
  */
 static bool slurp(const char *path, size_t most, struct buf *out)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = file_stream_regular(path);
 	size_t got;
 
 	if (!f)
@@ -199,6 +200,25 @@ struct wanted {
 	struct source *out;
 };
 
+/*
+ * Whether a path looks like a source. Debug information may name any file, and a report that shows
+ * lines of it is passed on: it must not show keys or passwords.
+ */
+static bool is_source(const char *path)
+{
+	static const char *const endings[] = {
+		".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".hxx", ".h++",
+		".H", ".inc", ".inl", ".ipp", ".tcc", ".tpp", ".def", ".l", ".y", ".ll", ".yy",
+		".re", ".S", ".s",
+	};
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(endings); i++)
+		if (strcmp(dot, endings[i]) == 0)
+			return true;
+	return !dot && strstr(path, "/include/");	/* <vector> and the like */
+}
+
 /* Looks for the file in `folder`. Returns false if it is not there. */
 static bool load_from(void *ctx, const char *folder)
 {
@@ -207,6 +227,7 @@ static bool load_from(void *ctx, const char *folder)
 	char *path = *w->name == '/' ? xstrdup(w->name) : xasprintf("%s/%s", folder, w->name);
 	struct stat st;
 	bool found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	char *real = found ? realpath(path, NULL) : NULL;	/* a link may lead elsewhere */
 
 	if (found && s->built.tv_sec && later(&st.st_mtim, &s->built)) {
 		if (!s->changed)
@@ -215,12 +236,13 @@ static bool load_from(void *ctx, const char *folder)
 				    "shown",
 				    w->name);
 		s->changed = true;
-	} else if (found && !slurp(path, SOURCE_MAX, &w->out->text)) {
+	} else if (found && real && is_source(real) && !slurp(path, SOURCE_MAX, &w->out->text)) {
 		buf_clear(&w->out->text);
 	}
 	if (found)
 		w->out->path = pool_text(&s->bug->pool, path);
 	free(path);
+	free(real);
 	return found;
 }
 

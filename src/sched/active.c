@@ -478,6 +478,22 @@ static uint32_t active_choose(void *state, uint32_t count)
 	return (uint32_t)rng_below(&a->rng, count);
 }
 
+static size_t active_check(const void *state)
+{
+	const struct active *a = state;
+	const struct iroot_match *m = &a->match;
+
+	if (a->chosen >= SCHED_MAX_THREADS || m->wanted.idiom > IROOT_IDIOMS ||
+	    !sched_is_bool(&a->any) || !sched_is_bool(&m->possible) ||
+	    !sched_is_bool(&m->exposed) ||
+	    !sched_is_bool(&a->result.exposed) || !sched_is_bool(&a->result.possible))
+		return 0;
+	for (uint32_t i = 0; i < IROOT_MATCH_OPEN; i++)
+		if (m->source[i].dependency > 1)
+			return 0;
+	return sizeof(*a);
+}
+
 const struct strategy strategy_active = {
 	.name = "active",
 	.guided = "needs iRoots that a profile predicts: use snarl cover --chase",
@@ -488,4 +504,5 @@ const struct strategy strategy_active = {
 	.begin = active_begin,
 	.pick = active_pick,
 	.choose = active_choose,
+	.check = active_check,
 };

@@ -284,6 +284,26 @@ static void chess_stuck(void *state, const struct sched_point *point)
 	note_pending(c, point);
 }
 
+static size_t chess_check(const void *state)
+{
+	const struct chess *c = state;
+	uint32_t count = c->count;
+
+	if (count > CHESS_FRAMES || c->at > CHESS_FRAMES || c->threads > CHESS_THREADS ||
+	    !sched_is_bool(&c->bounded) || !sched_is_bool(&c->truncated) ||
+	    !sched_is_bool(&c->diverged) || !sched_is_bool(&c->past_frames))
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct chess_frame *f = &c->frames[i];
+
+		if (f->chosen >= CHESS_THREADS || !sched_is_bool(&f->switch_is_free) ||
+		    !sched_is_bool(&f->is_choice) || !sched_is_bool(&f->cut) ||
+		    !sched_is_bool(&f->cut_below))
+			return 0;
+	}
+	return sizeof(*c) - sizeof(c->frames) + count * sizeof(c->frames[0]);
+}
+
 static bool chess_end(void *state)
 {
 	struct chess *c = state;
@@ -322,5 +342,6 @@ const struct strategy strategy_chess = {
 	.pick = chess_pick,
 	.choose = chess_choose,
 	.stuck = chess_stuck,
+	.check = chess_check,
 	.end = chess_end,
 };

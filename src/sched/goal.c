@@ -121,10 +121,12 @@ static void subtract_prefix_visits(struct sched_name *name, uint64_t count)
 		name->nth = count < nth(name) ? nth(name) - count : GOAL_HAPPENED;
 }
 
-bool goal_rest(const void *state, uint64_t *steps, struct sched_order *out)
+bool goal_rest(const void *state, uint32_t count, uint64_t *steps, struct sched_order *out)
 {
 	const struct goal *g = state;
 
+	if (g->orders != count)
+		return false;
 	*steps = g->prefix_end;
 	for (uint32_t i = 0; i < g->orders; i++) {
 		out[i] = g->order[i];
@@ -404,6 +406,23 @@ static uint32_t goal_choose(void *state, uint32_t count)
 	return (uint32_t)rng_below(&g->rng, count);
 }
 
+static size_t goal_check(const void *state)
+{
+	const struct goal *g = state;
+	uint32_t orders = g->orders;
+
+	if (orders > GOAL_MAX_ORDERS || !sched_is_bool(&g->truncated))
+		return 0;
+	for (uint32_t i = 0; i < orders; i++) {
+		const struct progress *p = &g->progress[i];
+
+		if (!sched_is_bool(&p->first_done) || !sched_is_bool(&p->second_done) ||
+		    !sched_is_bool(&p->given_up) || !sched_is_bool(&p->all_held))
+			return 0;
+	}
+	return offsetof(struct goal, order) + orders * sizeof(g->order[0]);
+}
+
 const struct strategy strategy_goal = {
 	.name = "goal",
 	.guided = "follows a schedule: use snarl replay",
@@ -414,4 +433,5 @@ const struct strategy strategy_goal = {
 	.begin = goal_begin,
 	.pick = goal_pick,
 	.choose = goal_choose,
+	.check = goal_check,
 };

@@ -63,8 +63,8 @@ void goal_result_of(const void *state, uint32_t from, uint32_t count, struct goa
  * For a run that begins at a snapshot where this run stopped following the plan's turns because a
  * thread had to be held. Sets *steps to the number of steps up to there, and out[] to the plan's
  * orders, with visits before the snapshot subtracted. False: no thread had to be held during the
- * plan's turns.
+ * plan's turns, or the plan does not have `count` orders.
  */
-bool goal_rest(const void *state, uint64_t *steps, struct sched_order *out);
+bool goal_rest(const void *state, uint32_t count, uint64_t *steps, struct sched_order *out);
 
 #endif

@@ -211,6 +211,20 @@ static uint32_t loose_wake(void *state, const uint64_t *names, uint32_t count)
 	return 0;
 }
 
+static size_t loose_check(const void *state)
+{
+	const struct loose *l = state;
+	uint32_t orders = l->orders;
+
+	if (orders > LOOSE_MAX_ORDERS)
+		return 0;
+	for (uint32_t i = 0; i < orders; i++)
+		if (!sched_is_bool(&l->watched[i].first_done) ||
+		    !sched_is_bool(&l->watched[i].broken))
+			return 0;
+	return offsetof(struct loose, watched) + orders * sizeof(l->watched[0]);
+}
+
 const struct strategy strategy_loose = {
 	.name = "loose",
 	.guided = "follows a schedule: use snarl replay",
@@ -221,4 +235,5 @@ const struct strategy strategy_loose = {
 	.pick = loose_pick,
 	.choose = loose_choose,
 	.wake = loose_wake,
+	.check = loose_check,
 };

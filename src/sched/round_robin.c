@@ -41,6 +41,13 @@ static void roundrobin_pick(void *state, const struct sched_point *point, struct
 	out->steps = pick_steps(point, r->until);
 }
 
+static size_t roundrobin_check(const void *state)
+{
+	const struct roundrobin *r = state;
+
+	return sched_is_bool(&r->used_up) ? sizeof(*r) : 0;
+}
+
 static bool roundrobin_end(void *state)
 {
 	struct roundrobin *r = state;
@@ -55,5 +62,6 @@ const struct strategy strategy_roundrobin = {
 	.init = roundrobin_init,
 	.begin = roundrobin_begin,
 	.pick = roundrobin_pick,
+	.check = roundrobin_check,
 	.end = roundrobin_end,
 };

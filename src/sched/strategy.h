@@ -151,9 +151,24 @@ struct strategy {
 	 * `pending` holds the event at which each thread waits.
 	 */
 	void (*stuck)(void *state, const struct sched_point *point);
-	/* Called after each run. False: all runs have been made. NULL: the strategy is stateless. */
+	/*
+	 * Returns how many leading bytes of `state` are in use, and 0 if a figure in them makes no
+	 * sense: the program may have overwritten it, and may still do so during the check. NULL:
+	 * nothing outside the runtime reads the state.
+	 */
+	size_t (*check)(const void *state);
+	/*
+	 * Called after a run, with a state for which check() was not 0. False: all runs have been
+	 * made. NULL: the strategy is stateless.
+	 */
 	bool (*end)(void *state);
 };
+
+/* Whether a flag that a program may have overwritten has one of its two values. */
+static inline bool sched_is_bool(const bool *flag)
+{
+	return *(const unsigned char *)flag <= 1;
+}
 
 /* The table, in the order of --help; NULL ends it. */
 extern const struct strategy *const strategies[];

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/program_note.h"
+#include "base/file.h"
+
 #define NOTES_MAX 4096u	/* bytes of notes in which the build-id is looked for */
 
 static void take_id(struct elf_facts *out, const uint8_t *id, size_t size)
@@ -39,10 +42,13 @@ static void read_notes(int fd, const Elf64_Phdr *ph, struct elf_facts *out)
 		next = desc + ((note.n_descsz + align - 1) & ~(align - 1));
 		if (desc > size || note.n_descsz > size - desc)
 			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		if (note.n_type == PROGRAM_NOTE_TYPE &&
+		    note.n_namesz == sizeof(PROGRAM_NOTE_NAME) &&
+		    memcmp(data + name, PROGRAM_NOTE_NAME, sizeof(PROGRAM_NOTE_NAME)) == 0)
+			out->has_runtime = true;
+		if (out->id_size == 0 && note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
 		    memcmp(data + name, "GNU", 4) == 0) {
 			take_id(out, data + desc, note.n_descsz);
-			return;
 		}
 		at = next;
 	}
@@ -63,7 +69,7 @@ static int read_headers(int fd, struct elf_facts *out)
 		if (pread(fd, &ph, sizeof(ph), (off_t)(eh.e_phoff + i * sizeof(ph))) !=
 		    (ssize_t)sizeof(ph))
 			return -1;
-		if (ph.p_type == PT_NOTE && out->id_size == 0)
+		if (ph.p_type == PT_NOTE)
 			read_notes(fd, &ph, out);
 		if (ph.p_type != PT_LOAD || out->segments == ELF_SEGMENTS)
 			continue;
@@ -76,7 +82,7 @@ static int read_headers(int fd, struct elf_facts *out)
 
 int elf_read(const char *path, struct elf_facts *out, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), result;
+	int fd = file_open_regular(path), result;
 
 	*out = (struct elf_facts){ 0 };
 	if (fd < 0)

@@ -17,6 +17,7 @@ struct elf_facts {
 	char build_id[64];	/* in hex; "" if there is none */
 	uint8_t id[31];		/* the build-id as bytes */
 	size_t id_size;
+	bool has_runtime;	/* it contains the runtime (abi/program_note.h) */
 	bool fixed;		/* not position-independent: the load bias is 0 */
 	size_t segments;	/* number of loaded segments */
 	struct {

@@ -3,15 +3,15 @@
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "symbol/symbol.h"
 
 bool symbol_folders(const char *program, bool (*each)(void *ctx, const char *folder), void *ctx)
 {
-	int fd = open(program, O_RDONLY | O_CLOEXEC);
+	int fd = file_open_regular(program);
 	Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
 	const char *last = "";
 	Dwarf_CU *unit = NULL;

@@ -3,13 +3,13 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "symbol/debug.h"
 #include "symbol/demangle.h"
@@ -54,7 +54,7 @@ static void file_close(struct file *f)
 
 static int file_open(struct file *f, const char *path, struct err *err)
 {
-	*f = (struct file){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	*f = (struct file){ .fd = file_open_regular(path) };
 	if (f->fd < 0)
 		return err_set(err, "%s: %s", path, strerror(errno));
 	f->elf = elf_begin(f->fd, ELF_C_READ_MMAP, NULL);

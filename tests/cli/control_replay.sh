@@ -22,7 +22,7 @@ fails_always snarl replay --backend user
 mkdir -p elsewhere/deeper
 (cd elsewhere/deeper && fails_always snarl replay)
 fails_always env LARGE="$(seq 2000 | tr '\n' ' ')" snarl replay
-fails_always env -i PATH="$PATH" snarl replay --backend kernel
+fails_always env -i PATH="$PATH" XDG_STATE_HOME="$XDG_STATE_HOME" snarl replay --backend kernel
 fails_always sh -c 'ulimit -s 65536 2>/dev/null; exec snarl replay "$@"' sh
 
 # Under load: two busy loops of the same low priority as snarl.

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,16 @@
 #include <unistd.h>
 
 #include "abi/control_block.h"
+#include "abi/program_note.h"
 #include "abi/run_options.h"
+
+/* The tool runs only programs that contain the runtime, which has this note. */
+__attribute__((section(PROGRAM_NOTE_SECTION), used, aligned(4)))
+static const struct program_note fake_note = PROGRAM_NOTE;
 
 struct fake {
 	struct ctl_block *block;
-	int server;
+	int server, memory;	/* descriptors: socket, control block */
 	const char *what;
 };
 
@@ -61,6 +67,37 @@ static inline void fake_big(void)
 	}
 }
 
+/* In odd runs, damages the part of the block that `what` names. All runs pass. */
+static inline int fake_damage(struct ctl_block *b, const char *what, int fd)
+{
+	bool odd = b->request.run % 2;
+
+	b->ready = 1;
+	b->report.steps = 100;
+	b->report.threads = 1;
+	b->report.outcome = CTL_EXITED;
+	memset((char *)b + b->state, odd && strcmp(what, "state") == 0 ? 0xff : 0, 4096);
+	if (strcmp(what, "cut") == 0 && ftruncate(fd, 0) == 0)
+		return 9;	/* the memory is sealed against that */
+	if (!odd)
+		return 0;
+	if (strcmp(what, "request") == 0)
+		b->request.plan_size++;
+	if (strcmp(what, "areas") == 0)
+		b->turns = b->state = UINT64_MAX;
+	if (strcmp(what, "report") == 0)
+		b->report.described = UINT32_MAX;
+	if (strcmp(what, "turns") == 0) {
+		memset((char *)b + b->turns, 0xff, 4096);
+		b->report.turns = 1024;
+	}
+	if (strcmp(what, "granule") == 0) {
+		memset((char *)b + b->shared, 0xff, 4096);
+		b->report.shared_new = 5;
+	}
+	return 0;
+}
+
 static inline int fake_run(struct fake *f)
 {
 	struct ctl_block *b = f->block;
@@ -70,6 +107,10 @@ static inline int fake_run(struct fake *f)
 	b->report.described = 0;
 	if (strcmp(f->what, "random") == 0)
 		return fake_random(b);
+	if (strncmp(f->what, "wrong-", 6) == 0)
+		return fake_damage(b, f->what + 6, -1);
+	if (strcmp(f->what, "cut") == 0)
+		return fake_damage(b, f->what, f->memory);
 	if (strcmp(f->what, "hang") == 0)
 		for (;;)
 			pause();
@@ -151,7 +192,7 @@ static inline void fake_target_main(int argc, char **argv)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		exit(7);
 	f.block = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
+	f.memory = fd;
 	if (strcmp(f.what, "early") == 0)
 		if (write(1, "early\n", 6) != 6)
 			exit(8);

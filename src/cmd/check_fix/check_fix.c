@@ -5,16 +5,17 @@
 #include "cmd/check_fix/check_fix_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
+#include "explore/schedule/trust.h"
 
 static const char usage[] =
 	"usage: snarl check-fix [options] BUG… [-- PROGRAM [ARGUMENT…]]\n"
@@ -33,6 +34,8 @@ static const char usage[] =
 	"      --runs N         total number of runs (default 1000; with --time: no limit)\n"
 	"      --time T         time limit of the check: 90, 1.5s, 10m, 2h\n"
 	"      --profiles N     recorded runs in which to find the events of the bugs (default 4)\n"
+	"      --trust          run the program, variables and check command of bugs that\n"
+	"                       somebody else found\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
 	"\n"
@@ -47,6 +50,7 @@ struct options {
 	struct explore_options explore;
 	uint64_t profiles;
 	bool oracle;		/* an option defines failures; else the schedules of the bugs do */
+	bool trust;		/* run what the schedules name, whoever wrote them */
 	char **bugs;
 	int bug_count;
 };
@@ -225,7 +229,8 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (result < 0)
 		return cmd_fail(o->cmd, "%s", err->text);
-	return cmd_flush(o->cmd, s->judge.results.proved ? CMD_BUG : CMD_OK);
+	return cmd_flush(o->cmd, s->judge.results.proved ? CMD_BUG :
+				 s->stats.damaged ? CMD_FAILED : CMD_OK);
 }
 
 static int check(struct check_fix *cf, const struct options *o)
@@ -271,6 +276,20 @@ static int take_program(struct options *o, const struct checkfix_known *k, struc
 	return 0;
 }
 
+/* Whether all may be run that is taken from the bugs; prints what may not. */
+static bool is_trusted(const struct options *o, const struct known_orders *known, bool given)
+{
+	for (size_t i = 0; i < known->count; i++) {
+		const struct checkfix_known *k = &known->at[i];
+		unsigned parts = (o->oracle ? 0 : TRUST_CHECK) |
+				 (i == 0 && !given ? TRUST_PROGRAM | TRUST_ENVIRONMENT : 0);
+
+		if (!cmd_trusts(&k->schedule, k->path, parts, o->trust, o->explore.quiet))
+			return false;
+	}
+	return true;
+}
+
 /* Takes stdin from the first bug, unless snarl itself was given an input on stdin. */
 static int take_input(struct session *s, const struct checkfix_known *k, struct err *err)
 {
@@ -282,7 +301,7 @@ static int take_input(struct session *s, const struct checkfix_known *k, struct 
 		return 0;
 	folder = slash ? xstrndup(k->path, (size_t)(slash - k->path) + 1) : xstrdup("");
 	path = xasprintf("%s%s", *k->schedule.input == '/' ? "" : folder, k->schedule.input);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = file_open_regular(path);
 	result = fd < 0 ? err_set(err, "cannot open %s, the input of the bug: %s", path,
 				  strerror(errno))
 			: target_input(&s->target, fd, err);
@@ -305,6 +324,10 @@ static int check_fix(struct options *o)
 			code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK && cf.known.count == 0)
 		code = cmd_fail(&cmd_check_fix, "%s contains no bugs to check", o->bugs[0]);
+	if (code == CMD_OK && !is_trusted(o, &cf.known, given))
+		code = cmd_fail(&cmd_check_fix,
+				"nothing was run: --trust runs what the bugs name%s",
+				given ? "" : ", -- PROGRAM a program of yours");
 	if (code == CMD_OK && !given && take_program(o, &cf.known.at[0], &err) < 0)
 		code = cmd_fail(&cmd_check_fix, "%s", err.text);
 	if (code == CMD_OK) {
@@ -331,10 +354,11 @@ static int check_fix(struct options *o)
 	return code;
 }
 
-enum { OPT_PROFILES = EXPLORE_OPT_OWN };
+enum { OPT_PROFILES = EXPLORE_OPT_OWN, OPT_TRUST };
 
 static const struct option long_options[] = {
 	{ "profiles", required_argument, NULL, OPT_PROFILES },
+	{ "trust", no_argument, NULL, OPT_TRUST },
 	EXPLORE_LONG_OPTIONS,
 	{ 0 },
 };
@@ -358,6 +382,7 @@ static int parse(struct options *o, int argc, char **argv)
 			code = numbers_count(&cmd_check_fix, "--profiles", optarg, 1, 1000,
 					     &o->profiles);
 			break;
+		case OPT_TRUST: o->trust = true; break;
 		default:
 			o->oracle |= c == OPT_EXPECT_EXIT || c == OPT_EXPECT_OUTPUT ||
 				     c == OPT_SAME_OUTPUT || c == OPT_CHECK;

@@ -129,7 +129,7 @@ static void print_known(const struct check_fix *cf, const struct checkfix_known 
 	if (why.size)
 		fprintf(stderr, "  %s\n", buf_string(&why));
 	if (bug && bug->path)
-		fprintf(stderr, "  replay it: snarl replay %s\n", bug->path);
+		session_print_replay(bug->path);
 	buf_free(&why);
 }
 
@@ -178,6 +178,9 @@ void check_fix_print(const struct check_fix *cf)
 		fprintf(stderr, ", %llu related candidate%s: %llu tried, %llu proved",
 			ull(s->hunt->leads), plural(s->hunt->leads),
 			ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
+	if (s->stats.damaged)
+		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
+			ull(s->stats.damaged), plural(s->stats.damaged));
 	fprintf(stderr, "%s\n", session_interrupted ? ", interrupted" : "");
 }
 

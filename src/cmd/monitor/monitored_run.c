@@ -4,6 +4,7 @@
 #include "cmd/monitor/monitored_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,9 +53,11 @@ out:
 
 static int make_log(struct monitored_run *m, struct err *err)
 {
-	m->log_fd = memfd_create("snarl-log", MFD_CLOEXEC);
+	m->log_fd = memfd_create("snarl-log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (m->log_fd < 0 || ftruncate(m->log_fd, sizeof(*m->log)) != 0)
 		return err_set(err, "cannot create shared memory: %s", strerror(errno));
+	/* Without its end, reading the log would kill snarl. */
+	fcntl(m->log_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	m->log = mmap(NULL, sizeof(*m->log), PROT_READ | PROT_WRITE, MAP_SHARED, m->log_fd, 0);
 	if (m->log == MAP_FAILED) {
 		m->log = NULL;
@@ -99,8 +102,10 @@ int monitored_open(struct monitored_run *m, const char *rules, struct err *err)
 
 void monitored_close(struct monitored_run *m)
 {
-	if (m->log)
+	if (m->log && !m->ended)
 		munmap(m->log, sizeof(*m->log));
+	else
+		free(m->log);
 	if (m->log_fd >= 0)
 		close(m->log_fd);
 	places_free(&m->places);
@@ -143,26 +148,60 @@ static int by_count(const void *a, const void *b)
 }
 
 /*
- * Copies the records of the log whose sites the rules know, and makes the modules of the program
- * known.
+ * Replaces the log by a copy: the program, or a process that it left behind, may overwrite the
+ * shared one at any time.
  */
+static void copy_log(struct monitored_run *m)
+{
+	struct monitor_log *copy = xmalloc(sizeof(*copy));
+
+	memcpy(copy, m->log, sizeof(*copy));
+	munmap(m->log, sizeof(*m->log));
+	m->log = copy;
+	m->ended = true;
+}
+
+static bool is_record_sane(const struct monitored_run *m, const struct monitor_log_record *r)
+{
+	for (int k = 0; k < 3; k++)
+		if (r->site[k] && (!m->rules || r->site[k] >= m->rules->sites))
+			return false;
+	return r->kind <= MONITOR_LOG_TX && r->value_size <= sizeof(r->value);
+}
+
+static bool is_module_sane(const struct monitored_run *m, const struct monitor_log_module *module)
+{
+	return memchr(module->path, '\0', sizeof(module->path)) && m->rules &&
+	       module->module < m->rules->modules;
+}
+
+/* What makes no sense in the copy of the log, or NULL. */
+static const char *log_damage(const struct monitored_run *m)
+{
+	const struct monitor_log *log = m->log;
+
+	if (log->magic != MONITOR_LOG_MAGIC || log->version != MONITOR_LOG_VERSION || log->off > 1)
+		return "the log's header";
+	for (size_t i = 0; i < MONITOR_LOG_RECORDS; i++)
+		if (log->record[i].kind && !is_record_sane(m, &log->record[i]))
+			return "a record of the log";
+	for (size_t i = 0; i < MONITOR_LOG_MODULES; i++)
+		if (log->module[i].used && !is_module_sane(m, &log->module[i]))
+			return "a library in the log";
+	return NULL;
+}
+
+/* Copies the records of the log, and makes the modules of the program known. */
 static void collect_records(struct monitored_run *m)
 {
 	m->records = xcalloc(MONITOR_LOG_RECORDS, sizeof(*m->records));
-	for (size_t i = 0; i < MONITOR_LOG_RECORDS; i++) {
-		const struct monitor_log_record *r = &m->log->record[i];
-		bool known = true;
-
-		for (int k = 0; k < 3; k++)
-			known &= r->site[k] == 0 || (m->rules && r->site[k] < m->rules->sites);
-		if (r->kind > MONITOR_LOG_NONE && r->kind <= MONITOR_LOG_TX && r->count && known)
-			add_record(m, r);
-	}
+	for (size_t i = 0; i < MONITOR_LOG_RECORDS; i++)
+		if (m->log->record[i].kind && m->log->record[i].count)
+			add_record(m, &m->log->record[i]);
 	qsort(m->records, m->count, sizeof(*m->records), by_count);
 	for (size_t i = 0; i < MONITOR_LOG_MODULES; i++) {
-		struct monitor_log_module *module = &m->log->module[i];
+		const struct monitor_log_module *module = &m->log->module[i];
 
-		module->path[MONITOR_LOG_PATH - 1] = 0;
 		if (module->used)
 			places_add_module(&m->places, module->path, module->base);
 	}
@@ -170,10 +209,17 @@ static void collect_records(struct monitored_run *m)
 
 int monitored_execute(struct monitored_run *m, char **program, bool json, struct err *err)
 {
+	const char *damage;
+
 	m->run = (struct run){ .argv = program, .options = buf_string(&m->options),
 			       .to_stderr = json, .wait = 2 };
 	if (run_program(&m->run, err) < 0)
 		return -1;
+	copy_log(m);
+	damage = log_damage(m);
+	if (damage)
+		return err_set(err, "%s damaged the memory that it shares with snarl: "
+			       "%s makes no sense", *program, damage);
 	collect_records(m);
 	return 0;
 }

@@ -16,7 +16,8 @@
 /* Initialise with zeros. Call monitored_close() even if monitored_open() failed. */
 struct monitored_run {
 	struct rules_header *rules;	/* content of the rules file; NULL: no rules */
-	struct monitor_log *log;		/* shared with the program */
+	struct monitor_log *log;	/* shared with the program */
+	bool ended;		/* the program has ended, and `log` is a copy */
 	int log_fd;
 	struct buf options;		/* value of SNARL_OPTIONS for the program */
 	struct run run;

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/numbers.h"
+#include "explore/schedule/trust.h"
 #include "explore/search/replay_trace.h"
 #include "explore/target/orphans.h"
 
@@ -37,6 +38,8 @@ static const char usage[] =
 	"      --no-fork-server start the program anew for each replay\n"
 	"      --trace FILE     record the replay for snarl dump; implies --no-fork-server\n"
 	"      --timeout T      kill a run that takes longer than T (default 60s)\n"
+	"      --trust          run the program, variables and check command of a schedule that\n"
+	"                       somebody else made\n"
 	"  -q, --quiet          print neither the program's output nor a summary\n"
 	"\n"
 	"Exit: 1 every replay failed as recorded, 0 every replay passed, 3 the program could not "
@@ -141,6 +144,8 @@ static int replay_all(const struct replay_options *o, const struct replay_config
 	places_add_program(&places, o->target.program);
 	for (uint64_t i = 0; i < o->times && result == 0; i++) {
 		result = replay_once(&r, &o->schedule, &places, &oracle, &got, err);
+		if (result == 0 && got.verdict == ORACLE_DAMAGED)
+			result = err_set(err, "%s", got.text);
 		if (result == 0 && got.verdict == ORACLE_BROKEN)
 			result = err_set(err, "the program cannot be controlled: %.300s", got.text);
 		if (result < 0)
@@ -218,9 +223,15 @@ static int take_program(struct replay_options *o, char **argv, struct err *err)
 
 int replay_load(struct replay_options *o, const char *bug, char **program, struct err *err)
 {
+	unsigned parts = TRUST_ENVIRONMENT | TRUST_CHECK | (program ? 0 : TRUST_PROGRAM);
 	const char *built;
 
-	if (read_bug(o, bug, err) < 0 || (program && take_program(o, program, err) < 0))
+	if (read_bug(o, bug, err) < 0)
+		return -1;
+	if (!cmd_trusts(&o->schedule, o->path, parts, o->trust, o->quiet))
+		return err_set(err, "%s was not run: --trust runs what it names%s", o->path,
+			       program ? "" : ", -- PROGRAM a program of yours");
+	if (program && take_program(o, program, err) < 0)
 		return -1;
 	if (o->schedule.turn_count == 0 && o->schedule.goal_count == 0)
 		return err_set(err, "%s has neither an exact nor a goal part", o->path);
@@ -236,7 +247,7 @@ int replay_load(struct replay_options *o, const char *bug, char **program, struc
 }
 
 enum { OPT_TIMES = 256, OPT_GDB, OPT_INTO, OPT_GIVEN, OPT_BACKEND, OPT_NO_FORK_SERVER, OPT_TIMEOUT,
-       OPT_TRACE };
+       OPT_TRACE, OPT_TRUST };
 
 static const struct option long_options[] = {
 	{ "times", required_argument, NULL, OPT_TIMES },
@@ -247,6 +258,7 @@ static const struct option long_options[] = {
 	{ "no-fork-server", no_argument, NULL, OPT_NO_FORK_SERVER },
 	{ "trace", required_argument, NULL, OPT_TRACE },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "trust", no_argument, NULL, OPT_TRUST },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -276,6 +288,7 @@ static int parse(struct replay_options *o, int argc, char **argv)
 		case OPT_GIVEN: o->given = true; break;
 		case OPT_BACKEND: code = parse_backend(o, optarg); break;
 		case OPT_NO_FORK_SERVER: o->exec = true; break;
+		case OPT_TRUST: o->trust = true; break;
 		case OPT_TRACE: o->trace = optarg; break;
 		case OPT_TIMEOUT:
 			code = numbers_seconds(&cmd_replay, "--timeout", optarg, &o->timeout);

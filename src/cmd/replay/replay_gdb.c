@@ -10,26 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/proc.h"
 #include "cmd/cmd.h"
 #include "cmd/replay/replay_internal.h"
+#include "explore/target/block.h"
 #include "wrap/args/compiler.h"
-
-/* Appends a word, quoted for the shell by which gdb starts the wrapper. */
-static void add_quoted(struct buf *out, const char *text)
-{
-	buf_add_char(out, '\'');
-	for (; *text; text++)
-		if (*text == '\'')
-			buf_add_text(out, "'\\''");
-		else
-			buf_add_char(out, *text);
-	buf_add_char(out, '\'');
-}
 
 /*
  * Returns the gdb command "set exec-wrapper …", or NULL and *err. `block`: path of the control
@@ -48,12 +36,12 @@ static char *wrapper_command(const struct replay_options *o, char **program, con
 	} else {
 		self[size] = '\0';
 		buf_add_text(&text, "set exec-wrapper ");
-		add_quoted(&text, self);
-		buf_addf(&text, " replay --quiet --backend %s --into ",
+		buf_add_shell_word(&text, self);
+		buf_addf(&text, " replay --quiet --trust --backend %s --into ",
 			 o->backend ? o->backend : "kernel");
-		add_quoted(&text, block);
+		buf_add_shell_word(&text, block);
 		buf_add_char(&text, ' ');
-		add_quoted(&text, full);
+		buf_add_shell_word(&text, full);
 		/*
 		 * gdb appends the program and its arguments; without --given the wrapper ignores
 		 * them.
@@ -82,18 +70,15 @@ static int make_block_file(char *path, size_t size, struct err *err)
  */
 static int print_divergence(int fd, const struct replay_options *o)
 {
-	struct ctl_block *b;
+	struct ctl_block *b = xcalloc(1, sizeof(*b));
 	struct oracle_result result = { 0 };
 	struct buf text = { 0 };
 	struct places places;
 	int code = CMD_OK;
 
-	if (lseek(fd, 0, SEEK_END) < (off_t)sizeof(*b))
-		return CMD_OK;	/* gdb never started the program */
-	b = mmap(NULL, sizeof(*b), PROT_READ, MAP_SHARED, fd, 0);
-	if (b == MAP_FAILED || b->magic != CTL_MAGIC)
-		return CMD_OK;
-	if (b->report.outcome == CTL_DIVERGED) {
+	/* A copy: the program may go on changing the file. If it is short, gdb started nothing. */
+	if (pread(fd, b, sizeof(*b), 0) == (ssize_t)sizeof(*b) && b->magic == CTL_MAGIC &&
+	    b->report.outcome == CTL_DIVERGED && !block_report_damage(b, &b->report)) {
 		places_init(&places);
 		places_add_program(&places, o->target.program);
 		oracle_divergence(&b->report, &result);
@@ -104,7 +89,7 @@ static int print_divergence(int fd, const struct replay_options *o)
 		places_free(&places);
 		code = CMD_DIVERGED;
 	}
-	munmap(b, sizeof(*b));
+	free(b);
 	return code;
 }
 
@@ -220,6 +205,7 @@ int replay_into(const struct replay_options *o, struct err *err)
 	    replay_prepare(server.block, &o->schedule, &places, 0, err) < 0)
 		return -1;
 	server.block->request.flags |= CTL_DEBUG;
+	block_publish(&server);
 	if (o->target.input >= 0)
 		lseek(o->target.input, 0, SEEK_SET);
 	else

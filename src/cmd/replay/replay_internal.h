@@ -19,6 +19,7 @@ struct replay_options {
 	const char *into;	/* started by gdb: file with the control block; else NULL */
 	double timeout;		/* of a run, in seconds */
 	bool gdb, exec, quiet;
+	bool trust;		/* run what the schedule names, whoever wrote it */
 	bool given;		/* started by gdb: arguments after -- replace the schedule's */
 	/* filled by replay_load() */
 	char *path, *folder;	/* of the schedule file */

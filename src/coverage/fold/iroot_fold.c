@@ -38,6 +38,17 @@ struct iroot_profile *iroot_profile_open(void *memory, uint64_t size)
 	return p;
 }
 
+uint64_t iroot_profile_used(const void *memory, uint64_t size)
+{
+	const struct iroot_profile *p = memory;
+	uint64_t used;
+
+	if (size < MIN_MEMORY || p->magic != IROOT_MAGIC)
+		return 0;
+	used = *(const volatile uint64_t *)&p->used;	/* read once: the program may change it */
+	return used >= sizeof(*p) && used <= size ? used : sizeof(*p);
+}
+
 static void step_at_location(struct iroot_profile *p, struct iroot_location_step *t, uint32_t loc)
 {
 	if (!loc)

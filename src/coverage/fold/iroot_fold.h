@@ -103,6 +103,9 @@ struct iroot_profile *iroot_profile_init(void *memory, uint64_t size, uint32_t w
 /* A profile that another process made. NULL: there is none, or a kill interrupted a step. */
 struct iroot_profile *iroot_profile_open(void *memory, uint64_t size);
 
+/* How many leading bytes of the memory are in use; 0: iroot_profile_open() would return NULL. */
+uint64_t iroot_profile_used(const void *memory, uint64_t size);
+
 /*
  * Did other code overwrite the memory? To be called after the last use, which may be what detects
  * it. All functions stay within the memory and terminate even then, but their results mean nothing.

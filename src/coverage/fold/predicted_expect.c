@@ -115,7 +115,8 @@ static void check_against_others(struct iroot_profile *p, const struct iroot_loc
 		uint32_t count, clock = iroot_clock_get(p, iroot_at(p, e->clock), thread->own);
 		uint32_t before = e->before ? iroot_clock_get(p, iroot_at(p, e->before),
 							      thread->own) : 0;
-		const struct iroot_entry *f = entries_of(p, other, &count), *end = f + count;
+		const struct iroot_entry *f = entries_of(p, other, &count);
+		const struct iroot_entry *end = count ? f + count : f;
 
 		for (f = other != h ? f : end; f < end; f++) {
 			if (!(f->mask & e->mask))

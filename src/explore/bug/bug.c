@@ -126,6 +126,7 @@ static void note_difference(struct bug *b, const struct oracle_result *got)
 		snprintf(b->why, sizeof(b->why), "a replay diverged at turn %llu: %.150s",
 			 (unsigned long long)got->turn + 1, got->text);
 		break;
+	case ORACLE_DAMAGED:
 	case ORACLE_BROKEN: snprintf(b->why, sizeof(b->why), "%.200s", got->text); break;
 	}
 	buf_free(&brief);

@@ -343,6 +343,10 @@ int cover_add_run(struct cover *c, const struct search_run *run, struct memo_run
 				.seed = b->request.seed,
 				.number = run->number,
 				.failed = run->result->verdict == ORACLE_FAILED };
+	if (run->result->verdict == ORACLE_DAMAGED) {
+		c->damaged++;
+		return 0;
+	}
 	/* The records that a parallel run left in its queue, for example because it crashed. */
 	if (p && b->profile_size > sizeof(*queue) && queue->magic == TRACE_QUEUE_MAGIC &&
 	    !queue->folding)

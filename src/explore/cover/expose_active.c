@@ -147,8 +147,12 @@ static void note_run(const struct expose *a, const struct search_run *run)
 	const struct iroot_shape *shape = &iroot_shapes[t->target->iroot.idiom];
 	struct active_result r;
 
-	active_result(state, &r);
 	t->ended = true;
+	if (run->result->verdict == ORACLE_DAMAGED) {
+		t->outcome = EXPOSE_UNREACHED;
+		return;
+	}
+	active_result(state, &r);
 	t->failed = r.exposed && run->result->verdict == ORACLE_FAILED;
 	t->outcome = r.exposed ? EXPOSE_DONE : r.possible ? EXPOSE_MISSED : EXPOSE_IMPOSSIBLE;
 	for (unsigned i = 0; t->outcome == EXPOSE_MISSED && i < shape->events; i++)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 static bool is_folder(const char *path)
@@ -96,7 +97,7 @@ static int load_bug(struct known_orders *k, const char *folder, struct err *err)
 static char *read_all(const char *path, struct err *err)
 {
 	struct buf text = { 0 };
-	FILE *f = fopen(path, "re");
+	FILE *f = file_stream_regular(path);
 	char *result = NULL;
 	size_t got;
 

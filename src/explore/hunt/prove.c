@@ -154,7 +154,7 @@ static void record_outcome(struct hunt *h, const struct search_run *run)
 		h->stats.proved += a->outcome[i] == LEAD_FAILED;
 	}
 	if (a->count == 1 && a->guided && !s->depth &&
-	    goal_rest(state, &steps, a->member[0]->order_after_prefix))
+	    goal_rest(state, a->member[0]->orders, &steps, a->member[0]->order_after_prefix))
 		a->member[0]->prefix = steps;	/* equal in all guided runs of this lead */
 	h->stats.left -= a->way == 0 && a->count == 1 && h->stats.left > 0;
 }

@@ -23,6 +23,8 @@ void follow_shape(const struct lead *lead, uint64_t round, struct server *s)
 enum lead_outcome lead_run_judge(const struct lead *lead, const struct goal_result *goal,
 				 const struct oracle_result *result)
 {
+	if (result->verdict == ORACLE_DAMAGED)
+		return LEAD_UNREACHED;	/* nothing is known about the run */
 	if (result->verdict == ORACLE_FAILED) {
 		/* A failure may prevent second events, and a deadlock first ones as well. */
 		if (goal->kept == goal->orders ||

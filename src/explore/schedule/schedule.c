@@ -4,12 +4,12 @@
 #include "explore/schedule/schedule.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "abi/turn_log.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "explore/target/capture.h"
@@ -65,6 +65,7 @@ void schedule_free(struct schedule *s)
 	free(s->strategy);
 	free(s->failure);
 	free(s->check);
+	free(s->seal);
 	free(s->shared);
 	free_list(&s->threads);
 	free(s->turns);
@@ -191,7 +192,7 @@ static int open_input(const struct schedule *s, const char *folder, struct targe
 		      struct err *err)
 {
 	char *path = *s->input == '/' ? xstrdup(s->input) : xasprintf("%s/%s", folder, s->input);
-	int fd = open(path, O_RDONLY | O_CLOEXEC), result;
+	int fd = file_open_regular(path), result;
 
 	if (fd < 0) {
 		err_set(err, "cannot open %s, the schedule's stdin: %s", path, strerror(errno));

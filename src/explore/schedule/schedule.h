@@ -75,6 +75,7 @@ struct schedule {
 	bool expect_output;	/* output_size and output_hash are set */
 	uint64_t output_size, output_hash;
 	char *check;		/* shell command; NULL: none */
+	char *seal;		/* of the file it was read from (trust.h); NULL: none */
 	struct schedule_range *shared;	/* granules known to be shared at the start; ascending */
 	size_t shared_count, shared_capacity;
 	struct schedule_list threads;	/* distinct thread paths */

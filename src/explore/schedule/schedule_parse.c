@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "explore/schedule/schedule_words.h"
 #include "sched/strategy.h"
@@ -137,6 +138,7 @@ static int parse_header(struct parser *p, const char *name)
 		{ "program", .text = &s->program }, { "build-id", .text = &s->build_id },
 		{ "directory", .text = &s->directory }, { "strategy", .text = &s->strategy },
 		{ "failure", .text = &s->failure }, { "check", .text = &s->check },
+		{ "seal", .text = &s->seal },
 		{ "seed", .value = &s->seed }, { "run", .value = &s->run },
 		{ "steps", .value = &s->steps }, { "depth", .value = &depth },
 		{ "flags", .parse = parse_flags }, { "stdin", .parse = parse_stdin },
@@ -475,7 +477,7 @@ int schedule_parse(struct schedule *s, const char *text, size_t size, const char
 int schedule_read(struct schedule *s, const char *path, struct err *err)
 {
 	struct buf text = { 0 };
-	FILE *f = fopen(path, "re");
+	FILE *f = file_stream_regular(path);
 	size_t got;
 	int result;
 

@@ -4,8 +4,10 @@
 #include "explore/schedule/schedule.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "explore/schedule/trust.h"
 #include "sched/strategy.h"
 
 #define EVENTS_IN_LINE 32u
@@ -106,6 +108,7 @@ static void add_header(const struct schedule *s, struct buf *out)
 		buf_addf(out, "expect-output %llu %016llx\n", (unsigned long long)s->output_size,
 			 (unsigned long long)s->output_hash);
 	add_value(out, "check", s->check);
+	add_value(out, "seal", s->seal);
 }
 
 static void add_turn(const struct schedule *s, const struct schedule_turn *t, struct buf *out)
@@ -206,11 +209,14 @@ void schedule_text(const struct schedule *s, struct buf *out)
 
 int schedule_write(const struct schedule *s, const char *path, struct err *err)
 {
+	struct schedule sealed = *s;
 	struct buf text = { 0 };
 	FILE *f = fopen(path, "we");
 	bool ok = f != NULL;
 
-	schedule_text(s, &text);
+	sealed.seal = schedule_seal(s);
+	schedule_text(&sealed, &text);
+	free(sealed.seal);
 	ok = ok && fwrite(text.data, 1, text.size, f) == text.size;
 	ok = (!f || fclose(f) == 0) && ok;
 	buf_free(&text);

@@ -139,6 +139,10 @@ static int run_once(const struct search_config *config, const struct profile_ord
 		return err_set(err, "the replay of the run diverged");
 	stats->runs++;
 	stats->steps += s->block->report.steps;
+	if (result.verdict == ORACLE_DAMAGED) {
+		stats->damaged++;
+		return err_set(err, "%s", result.text);
+	}
 	if (result.verdict == ORACLE_CUT) {
 		stats->cut++;
 		return err_set(err, "the run took too many steps");

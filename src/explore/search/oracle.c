@@ -1,8 +1,8 @@
 /*
  * Verdicts: from the wait status, the runtime's report and the output to struct oracle_result.
  *
- * Priority: fork bomb, time limit, lost server, the runtime's report (deadlock, use after free,
- * divergence), signal, --check, exit status, expected output.
+ * Priority: damaged shared memory, fork bomb, time limit, lost server, the runtime's report
+ * (deadlock, use after free, divergence), signal, --check, exit status, expected output.
  */
 #include "explore/search/oracle.h"
 
@@ -336,7 +336,11 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 	int result = 0;
 
 	*r = (struct oracle_result){ .verdict = ORACLE_PASSED, .thread = report->thread };
-	if (s->result.fork_bomb) {
+	if (s->result.damage) {
+		r->verdict = ORACLE_DAMAGED;
+		snprintf(r->text, sizeof(r->text), "the program damaged the memory that it "
+			 "shares with snarl: %s makes no sense", s->result.damage);
+	} else if (s->result.fork_bomb) {
 		fail(r, ORACLE_BOMB, 0);
 	} else if (s->result.timed_out) {
 		fail(r, ORACLE_TIMEOUT, 0);

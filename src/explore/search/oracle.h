@@ -28,6 +28,7 @@ enum oracle_verdict {
 	ORACLE_FAILED,
 	ORACLE_CUT,		/* stopped after max_steps: neither passed nor failed */
 	ORACLE_DIVERGED,	/* could not follow its exact schedule */
+	ORACLE_DAMAGED,		/* the program overwrote memory shared with snarl: not judged */
 	ORACLE_BROKEN,		/* no run: fork server died, program cannot be controlled */
 };
 

@@ -74,7 +74,8 @@ bool replay_same(const struct schedule *s, const struct oracle_result *result)
 	struct buf brief = { 0 };
 	bool same = true;
 
-	if (result->verdict == ORACLE_DIVERGED || result->verdict == ORACLE_BROKEN)
+	if (result->verdict == ORACLE_DIVERGED || result->verdict == ORACLE_BROKEN ||
+	    result->verdict == ORACLE_DAMAGED)
 		return false;
 	oracle_brief(result, &brief);
 	if (s->failure)

@@ -19,8 +19,10 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "explore/target/block.h"
 #include "explore/target/orphans.h"
 #include "sched/chess.h"
 
@@ -241,14 +243,22 @@ static void advance_strategy(struct search *s, struct worker *w)
 {
 	struct ctl_block *b = w->server.block;
 
-	if (s->new_count > 0 && s->restarts < RESTARTS_MAX) {
+	if ((s->new_count > 0 || s->result.verdict == ORACLE_DAMAGED) &&
+	    s->restarts < RESTARTS_MAX) {
 		s->restarts++;
-		/* New shared granules make more accesses visible, so step numbers changed. */
+		/*
+		 * A damaged state cannot be continued. New shared granules make more accesses
+		 * visible, so step numbers changed.
+		 */
 		s->reset_strategy = true;
 		s->base = w->run + 1;
+	} else if (s->result.verdict == ORACLE_DAMAGED) {
+		s->over = true;	/* after RESTARTS_MAX such runs */
 	} else if (!s->config.plan.strategy->end(server_area(&w->server, b->state))) {
 		s->stats->exhausted = !was_truncated(s, w);
 		s->over = true;
+	} else {
+		block_write_state(&w->server);
 	}
 	s->limit = w->run + 1;
 }
@@ -286,6 +296,14 @@ static void note_lost(struct search *s, const struct worker *w)
 	}
 }
 
+/* The run damaged the memory that it shares with snarl, so that nothing is known about it. */
+static void note_damaged(struct search *s, struct worker *w)
+{
+	if (s->stats->damaged++ == 0)
+		log_warn("%s; such runs are not judged", s->result.text);
+	w->granules = 0;	/* the list in the shared memory is lost */
+}
+
 /* Handles the end of a worker's run, or of a preliminary run to a snapshot. */
 static int end_run(struct search *s, struct worker *w, struct search_run *run, struct err *err)
 {
@@ -307,10 +325,15 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 	stats->runs++;
 	stats->steps += w->server.block->report.steps;
 	stats->cut += s->result.verdict == ORACLE_CUT;
-	stats->interleavings = interleavings_seen_add(&s->memory->interleavings, w->server.block);
-	note_shared(s, w);
-	if (!w->server.result.timed_out)
-		note_length(s, w);
+	if (s->result.verdict == ORACLE_DAMAGED) {
+		note_damaged(s, w);
+	} else {
+		stats->interleavings = interleavings_seen_add(&s->memory->interleavings,
+							      w->server.block);
+		note_shared(s, w);
+		if (!w->server.result.timed_out)
+			note_length(s, w);
+	}
 	s->worker = w;
 	s->cause = 0;
 	*run = (struct search_run){ .number = w->run, .server = &w->server, .result = &s->result };

@@ -41,6 +41,7 @@ struct search_stats {
 	uint64_t runs;		/* runs that ended */
 	uint64_t failed;	/* runs among them that failed */
 	uint64_t cut;		/* runs among them that exceeded max_steps */
+	uint64_t damaged;	/* runs among them that damaged the memory shared with snarl */
 	uint64_t lost;		/* runs repeated because the fork server died; not in `runs` */
 	uint64_t steps;		/* steps of all runs */
 	uint64_t shared;	/* granules known to be shared */

@@ -6,6 +6,9 @@
 
 #include "base/hash.h"
 
+/* Pieces read at a time: more than a pipe holds, but not for ever if the writer is faster. */
+#define PIECES_MAX 64
+
 void capture_clear(struct capture *c)
 {
 	buf_clear(&c->head);
@@ -74,12 +77,15 @@ int capture_drain(struct capture *c, int fd)
 	uint8_t piece[64 << 10];
 	ssize_t got;
 
-	while ((got = read(fd, piece, sizeof(piece))) > 0) {
+	for (int i = 0; i < PIECES_MAX; i++) {
+		got = read(fd, piece, sizeof(piece));
+		if (got <= 0)
+			return got != 0 && (errno == EAGAIN || errno == EINTR);
 		capture_add(c, piece, (size_t)got);
 		if (got < (ssize_t)sizeof(piece))
-			return 1;
+			break;
 	}
-	return got != 0 && (errno == EAGAIN || errno == EINTR);
+	return 1;
 }
 
 void capture_text(const struct capture *c, struct buf *out)

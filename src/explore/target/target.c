@@ -153,6 +153,11 @@ int target_program(struct target *t, const char *name, struct err *err)
 	if (elf_read(path, &facts, err) < 0)
 		return err_set(err, "%s is not a program that snarl-cc built: no ELF file%s", name,
 			       "; name the program itself, not a script that starts it");
+	/* It is not run to find out: it could be any program, with any effect. */
+	if (!facts.has_runtime)
+		return err_set(err, "%s has no runtime of snarl, so it is not run; was it built "
+			       "with snarl-cc? Name the program itself, not one that starts it",
+			       name);
 	snprintf(t->build_id, sizeof(t->build_id), "%s", facts.build_id);
 	return 0;
 }

@@ -30,7 +30,7 @@ struct target {
  * Finds argv[0] as execvp() does and copies the environment of this process. Schedules save the
  * variables that change the program's behaviour (LANG, TZ, LD_*, MALLOC_*, ...) and those of
  * `keep`: a NULL-terminated list of NAME or NAME=value, or NULL. Returns -1 if argv[0] is not found
- * or is no ELF file.
+ * or is no program that contains the runtime. Nothing is run to find out.
  */
 int target_init(struct target *t, char *const *argv, const char *const *keep, struct err *err);
 

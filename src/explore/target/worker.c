@@ -11,8 +11,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "explore/target/block.h"
 #include "explore/target/orphans.h"
 
 #define GRACE_SECONDS 5.0	/* for the fork server to report the end of a run or snapshot */
@@ -45,16 +47,6 @@ void server_poll(struct server *s, int ms)
 	poll(polls, count, ms);
 }
 
-/* Zeroes the profile area by freeing its pages: usually few are in use. */
-static void clear_profile(struct server *s)
-{
-	const struct ctl_block *b = s->block;
-
-	if (fallocate(s->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->profile,
-		      (off_t)b->profile_size) < 0)
-		memset(server_area(s, b->profile), 0, b->profile_size);
-}
-
 int server_start(struct server *s, struct err *err)
 {
 	if (s->deaths >= DEATHS_MAX)
@@ -63,8 +55,8 @@ int server_start(struct server *s, struct err *err)
 			       s->config.target->program, s->deaths, s->reason);
 	if (!s->exec && s->state == SERVER_DOWN && server_launch(s, err) < 0)
 		return -1;
-	if (s->block->profile_size && s->depth == 0)
-		clear_profile(s);
+	block_publish(s);
+	s->result.damage = NULL;
 	s->result.status = 0;
 	s->result.timed_out = s->result.lost = s->result.fork_bomb = false;
 	capture_copy(&s->result.out, &s->before_out);
@@ -72,8 +64,6 @@ int server_start(struct server *s, struct err *err)
 	s->run = 0;
 	s->killed = s->at_snapshot = false;
 	if (s->exec) {
-		memset(&s->block->report, 0, offsetof(struct ctl_report, events));
-		s->block->ready = 0;
 		if (server_spawn(s, false, err) < 0) {
 			server_down(s);
 			return -1;
@@ -98,10 +88,10 @@ static bool end_run(struct server *s, int status)
 	s->result.seconds = clock_seconds() - s->began;
 	s->state = s->exec ? SERVER_DOWN : SERVER_IDLE;
 	s->run = 0;
-	if (s->exec)
+	s->deaths = 0;
+	/* A fork server with damaged memory, or a snapshot made from it, is worth nothing. */
+	if (!block_read(s) || s->exec)
 		server_down(s);
-	else
-		s->deaths = 0;
 	return true;
 }
 
@@ -172,6 +162,12 @@ static bool is_dead(pid_t pid)
 	       info.si_pid == pid;
 }
 
+/* The pid may be forged, and its group is killed: it must not be snarl, or all processes. */
+static bool is_run_pid(pid_t pid)
+{
+	return pid > 1 && pid != getpid() && pid != getpgrp();
+}
+
 bool server_attend(struct server *s)
 {
 	struct ctl_message m;
@@ -182,7 +178,7 @@ bool server_attend(struct server *s)
 	if (s->exec && attend_exec(s))
 		return true;
 	while (!s->exec && (got = server_receive(s, &m)) > 0) {
-		if (m.kind == CTL_STARTED && !s->run)
+		if (m.kind == CTL_STARTED && !s->run && is_run_pid(m.pid))
 			s->run = m.pid;
 		else if (m.kind == CTL_ENDED)
 			return end_run(s, m.status);

@@ -12,7 +12,7 @@
  *	server_start(&s, &err);
  *	while (!server_attend(&s))
  *		server_wait(&s);
- *	… read s.result and server_report(&s) …
+ *	… read s.result, and unless s.result.damage is set server_report(&s) …
  *	server_close(&s);
  */
 #ifndef EXPLORE_TARGET_WORKER_H
@@ -48,6 +48,8 @@ struct server_result {
 	bool timed_out;		/* killed after config.timeout */
 	bool lost;		/* the fork server died during the run */
 	bool fork_bomb;		/* killed because it made too many processes */
+	/* The figure in the shared memory that makes no sense: the program damaged it; or NULL. */
+	const char *damage;
 	double seconds;		/* duration of the run */
 	struct capture out, error;	/* stdout and stderr, with the output before main */
 };
@@ -60,7 +62,9 @@ enum server_state {
 
 struct server {
 	struct server_config config;
-	struct ctl_block *block;
+	/* The tool's copy of the block, and the block that the program has: see block.h. */
+	struct ctl_block *block, *live;
+	size_t block_size;
 	int memory;		/* memfd of the block */
 	char control[64];	/* path of `memory`, for the target */
 	enum server_state state;

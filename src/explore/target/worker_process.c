@@ -17,61 +17,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "explore/target/block.h"
 #include "explore/target/orphans.h"
 #include "explore/target/worker_internal.h"
-#include "sched/strategy.h"
 
-/* Sizes of areas of the control block: address space, memory is allocated on use. */
-#define TURNS_SIZE (256ull << 20)	/* 64 Mi words of the turn log */
-#define SHARED_SIZE (128ull << 20)	/* 16 Mi granules */
-#define CHECKS_SIZE CTL_CHECKS_MAX
 #define HELLO_SECONDS 30.0	/* time limit from exec to main, for constructors */
+#define HELLO_TIMEOUTS 3	/* but not longer than this many time limits of a run */
 #define TICK_MS 50		/* between two reads of the output while waiting */
-
-static uint64_t pages(uint64_t size)
-{
-	return (size + 4095) & ~4095ull;
-}
-
-static int make_block(struct server *s, struct err *err)
-{
-	struct ctl_block head = { .magic = CTL_MAGIC, .version = CTL_VERSION };
-	uint64_t state = 1 << 20;
-
-	for (size_t i = 0; strategies[i]; i++)
-		if (strategies[i]->state_size > state)
-			state = strategies[i]->state_size;
-	head.turns = pages(sizeof(head));
-	head.turns_size = TURNS_SIZE;
-	head.plan = head.turns + head.turns_size;
-	head.plan_size = pages(s->config.plan_size) + 4096;
-	head.shared = head.plan + head.plan_size;
-	head.shared_size = SHARED_SIZE;
-	head.state = head.shared + head.shared_size;
-	head.state_size = pages(state);
-	head.checks = head.state + head.state_size;
-	head.checks_size = CHECKS_SIZE;
-	head.profile = head.checks + pages(head.checks_size);
-	head.profile_size = pages(s->config.profile_size);
-	head.flag_count = s->config.flag_count;
-	if (head.flag_count)
-		memcpy(head.flags, s->config.flags, head.flag_count * sizeof(*head.flags));
-	head.depends = head.profile + head.profile_size;
-	head.depends_size = CTL_DEPENDS_BYTES;
-	head.size = head.depends + pages(head.depends_size);
-	if (s->memory < 0 || ftruncate(s->memory, (off_t)head.size) < 0)
-		return err_set(err, "cannot make the memory shared with the program: %s%s",
-			       strerror(errno), errno == EFBIG ? "; raise ulimit -f" : "");
-	s->block = mmap(NULL, head.size, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory, 0);
-	if (s->block == MAP_FAILED) {
-		s->block = NULL;
-		return err_set(err, "cannot map the memory shared with the program: %s",
-			       strerror(errno));
-	}
-	memcpy(s->block, &head, offsetof(struct ctl_block, request));
-	snprintf(s->control, sizeof(s->control), "/proc/%d/fd/%d", (int)getpid(), s->memory);
-	return 0;
-}
 
 static void close_fd(int *fd)
 {
@@ -162,10 +114,17 @@ int server_down(struct server *s)
 	return status;
 }
 
-/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in HELLO_SECONDS. */
+static double hello_seconds(const struct server *s)
+{
+	double most = HELLO_TIMEOUTS * s->config.timeout;
+
+	return most > 0 && most < HELLO_SECONDS ? most : HELLO_SECONDS;
+}
+
+/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in time. */
 static int await_hello(struct server *s)
 {
-	double limit = clock_seconds() + HELLO_SECONDS;
+	double limit = clock_seconds() + hello_seconds(s);
 	struct ctl_message m;
 	int got;
 
@@ -174,6 +133,7 @@ static int await_hello(struct server *s)
 		server_poll(s, TICK_MS);
 	}
 	server_drain(s, &s->before_out, &s->before_error);
+	s->result.timed_out = got == 0;
 	return got > 0 && m.kind == CTL_HELLO;
 }
 
@@ -201,10 +161,15 @@ static int explain_no_hello(struct server *s, int status, struct err *err)
 {
 	const char *program = s->config.target->program;
 
+	if (!block_read(s))
+		return err_set(err, "%s damaged the memory shared with snarl before main: "
+			       "%s makes no sense", program, s->result.damage);
 	if (s->block->report.outcome == CTL_UNSUPPORTED)
 		return err_set(err, "%s cannot be controlled: %.300s", program,
 			       s->block->report.text);
-	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+	if (s->result.timed_out)
+		err_set(err, "%s did not come to main in %.0f seconds", program, hello_seconds(s));
+	else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		err_set(err, "%s was killed by signal %d (%s) before main", program,
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
@@ -248,7 +213,7 @@ int server_launch(struct server *s, struct err *err)
 
 	capture_clear(&s->before_out);
 	capture_clear(&s->before_error);
-	memset(&s->block->report, 0, offsetof(struct ctl_report, events));
+	block_publish(s);
 	if (server_spawn(s, true, err) < 0) {
 		server_down(s);
 		return -1;
@@ -267,7 +232,7 @@ int server_map_file(struct server *s, const struct server_config *config, int fd
 {
 	s->config = *config;
 	s->memory = fd;
-	return make_block(s, err);
+	return block_make(s, err);
 }
 
 int server_open(struct server *s, const struct server_config *config, struct err *err)
@@ -281,8 +246,9 @@ int server_open(struct server *s, const struct server_config *config, struct err
 	capture_clear(&s->before_error);
 	capture_clear(&s->result.out);
 	capture_clear(&s->result.error);
-	s->memory = memfd_create("snarl-control", MFD_CLOEXEC);
-	if (make_block(s, err) < 0)
+	s->memory = memfd_create("snarl-control", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	snprintf(s->control, sizeof(s->control), "/proc/%d/fd/%d", (int)getpid(), s->memory);
+	if (block_make(s, err) < 0)
 		return -1;
 	return s->exec ? 0 : server_launch(s, err);
 }
@@ -290,10 +256,8 @@ int server_open(struct server *s, const struct server_config *config, struct err
 void server_close(struct server *s)
 {
 	server_down(s);
-	if (s->block)
-		munmap(s->block, s->block->size);
+	block_free(s);
 	close_fd(&s->memory);
-	s->block = NULL;
 	capture_free(&s->before_out);
 	capture_free(&s->before_error);
 	capture_free(&s->result.out);

@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
+#include "abi/program_note.h"
 #include "abi/run_options.h"
 #include "runtime/control/control.h"
 #include "runtime/control/control_mode.h"
@@ -246,6 +247,9 @@ static void preinit(int argc, char **argv, char **envp)
 	(void)argv;
 	init(envp);
 }
+
+__attribute__((section(PROGRAM_NOTE_SECTION), used, aligned(4)))
+static const struct program_note note = PROGRAM_NOTE;
 
 __attribute__((section(".preinit_array"), used)) static void (*const at_start)(int, char **,
 									       char **) = preinit;

@@ -102,7 +102,17 @@ static uint64_t skip_damage(const struct live *l, uint64_t offset, uint64_t room
 	for (;;) {
 		size_t size = room - done < sizeof(words) ? (size_t)(room - done) : sizeof(words);
 
-		if (size < STASH_ALIGN || !live_read(l, offset + done, words, size))
+		off_t data = lseek(l->fd, (off_t)(offset + done), SEEK_DATA);
+
+		/* Skip holes: the program may have made the file as long as it liked. */
+		if (data >= 0 && (uint64_t)data - offset - done >= sizeof(words) &&
+		    (uint64_t)data > offset + done) {
+			done = ((uint64_t)data - offset) & ~(uint64_t)(STASH_ALIGN - 1);
+			if (done >= room)
+				return room;
+			continue;
+		}
+		if (data < 0 || size < STASH_ALIGN || !live_read(l, offset + done, words, size))
 			return room;
 		for (size_t i = 0; i < size / sizeof(*words); i += STASH_ALIGN / sizeof(*words))
 			if (words[i] == TRACE_CHUNK_MAGIC && done + i)

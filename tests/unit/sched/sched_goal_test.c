@@ -336,7 +336,7 @@ static void check_middle(const struct sim_program *p, const struct sim_result *b
 	struct sim_search goal;
 	struct sim_result r;
 
-	assert_true(goal_rest(state, &middle.at, plan.orders));
+	assert_true(goal_rest(state, 1, &middle.at, plan.orders));
 	sim_open(&goal, "goal",
 		 (struct sched_params){ .seed = seed, .depth = seed % 3, .plan = &plan });
 	goal.strategy->begin(goal.state, &goal.run);
@@ -412,7 +412,7 @@ static void test_goal_keeps_orders_after_divergence(void **state)
 	assert_true(when(&r, SITE(1, 3)) < when(&r, SITE(0, 3)));
 	goal_result(search.state, &result);
 	assert_int_equal(result.met, 1);
-	assert_false(goal_rest(search.state, &at, rest));
+	assert_false(goal_rest(search.state, 1, &at, rest));
 	sim_close(&search);
 }
 
