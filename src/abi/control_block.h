@@ -139,6 +139,22 @@ struct ctl_module {
 };
 
 /*
+ * What ran in the run's processes without being scheduled. Forked children, which have no block of
+ * their own, add to it atomically. A pc is that of the first such call, 0: not known.
+ */
+struct ctl_uncontrolled {
+	uint32_t process;	/* pid of the run: a child that outlives it must not add any more */
+	uint32_t children;	/* forked children that created threads */
+	uint32_t child_threads;	/* threads that these created */
+	uint32_t foreign;	/* threads that ran the program's code but were made elsewhere */
+	uint32_t sharing;	/* forked children that used memory which they share with others */
+	uint32_t pad;
+	uint64_t fork_pc;	/* call that forked a child with threads */
+	uint64_t foreign_pc;	/* event of a foreign thread */
+	uint64_t sharing_pc;	/* access to shared memory in a forked child */
+};
+
+/*
  * How a run ended. The process may die at any instruction, so the tool, not the runtime, calls the
  * strategy's end(). If `outcome` is still CTL_RUNNING, the area `turns` lacks the turn that was
  * under way, which belongs to `thread`.
@@ -179,6 +195,7 @@ struct ctl_report {
 	uint64_t turns_lost;	/* number of turns that did not fit into the area */
 	/* Granules that became shared in this run; they follow the first shared_count entries. */
 	uint64_t shared_new;
+	struct ctl_uncontrolled uncontrolled;
 	uint64_t events[CTL_THREADS];	/* number of visible events of each thread */
 	/* Each thread's parent, and its ordinal among the parent's children, from 1. */
 	uint32_t parent[CTL_THREADS], ordinal[CTL_THREADS];

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "explore/search/uncontrolled.h"
 #include "explore/target/orphans.h"
 #include "sched/chess.h"
 
@@ -309,6 +310,7 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 	stats->cut += s->result.verdict == ORACLE_CUT;
 	stats->interleavings = interleavings_seen_add(&s->memory->interleavings, w->server.block);
 	note_shared(s, w);
+	uncontrolled_add(&stats->uncontrolled, &w->server.block->report.uncontrolled);
 	if (!w->server.result.timed_out)
 		note_length(s, w);
 	s->worker = w;

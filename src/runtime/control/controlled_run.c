@@ -62,6 +62,7 @@ void ctl_begin(void)
 {
 	ctl.flags = ctl.block->request.flags;
 	report_clear(&ctl.block->report);
+	ctl_uncontrolled_begin();
 	ctl_shared_apply();
 	ctl_profile_begin();
 	ctl_thread_first();
@@ -77,6 +78,7 @@ void ctl_continue(void)
 {
 	ctl.flags = ctl.block->request.flags;
 	report_clear(&ctl.block->report);
+	ctl_uncontrolled_begin();
 	ctl.block->report.turns = ctl.turn_words;
 	ctl.block->report.threads = ctl.count;
 	start_strategy();
@@ -288,6 +290,7 @@ void ctl_forked_child(void)
 	if (!mode_controls() || !ctl.begun)
 		return;
 	ctl.private_child = true;
+	ctl_uncontrolled_forked();
 	ctl.server = -1;
 	ctl.tracing = false;
 	ctl.profile = NULL;

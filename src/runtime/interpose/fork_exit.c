@@ -24,6 +24,7 @@
 #include "runtime/core/process_calls.h"
 #include "runtime/core/sys.h"
 #include "runtime/interpose/call.h"
+#include "runtime/interpose/refused.h"
 #include "runtime/interpose/thread_create.h"
 #include "runtime/record/ring.h"
 #include "runtime/record/thread.h"
@@ -139,6 +140,7 @@ static void before_new_process(const void *pc)
 		return;
 	ctl_source_point(0, pc);
 	ctl_outside_child();
+	ctl.fork_pc = pc;
 	snarlrt_environ_mode_off();
 }
 
@@ -215,6 +217,7 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 	for (int i = 0; i < 3; i++)
 		more[i] = va_arg(args, void *);
 	va_end(args);
+	snarlrt_refuse_clone((uint64_t)(unsigned)flags);
 	before_new_process(SNARLRT_PC());
 	if (mode_is_off() || flags & CLONE_VM)
 		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);
