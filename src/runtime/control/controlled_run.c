@@ -200,6 +200,8 @@ void ctl_finish(int status)
 	if (!ctl.private_child) {
 		ctl.block->report.status = status;
 		fill_report(CTL_EXITED, status);
+	} else if (ctl.current) {
+		ctl_account(ctl.current);
 	}
 	ctl.ended = true;
 }
