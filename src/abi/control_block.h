@@ -204,6 +204,20 @@ struct ctl_report {
 	struct ctl_module module[CTL_MODULES];
 };
 
+/*
+ * A run moves into a forked child and back (runtime/control/borrow.c). The process that gives it
+ * away fills this in, the one that takes it reads it.
+ */
+struct ctl_handover {
+	uint32_t owner;		/* futex word: pid of the process that has the run */
+	uint32_t threads;	/* thread numbers given out */
+	uint32_t children;	/* number of threads that the forking thread has created */
+	uint32_t pad;
+	uint64_t thread_steps;	/* steps of the forking thread */
+	/* Copies of the runtime's state. */
+	uint64_t steps, now, turn_words, hash, turn_hash, events_hashed, progress;
+};
+
 /* The block. Each area has an offset from the start of the block and a size in bytes. */
 struct ctl_block {
 	uint64_t magic;
@@ -233,6 +247,7 @@ struct ctl_block {
 	uint32_t flag_count;
 	struct ctl_request request;
 	struct ctl_report report;
+	struct ctl_handover handover;
 };
 
 /*

@@ -176,6 +176,7 @@ struct ctl {
 	bool ended;			/* exit() has run its last handler: nothing is scheduled */
 	bool kernel_threads;		/* back end; false: user-level threads */
 	bool private_child;		/* this is a child that the program forked: not the run */
+	bool borrowed;			/* this is such a child, and the run is in it (borrow.c) */
 	struct ctl_block *block;	/* shared with the tool (abi/control_block.h) */
 	struct ctl_uncontrolled *uncontrolled;	/* in the shared block, in forked children too */
 	uint32_t run_process;		/* pid of the run to which this process belongs */
@@ -382,6 +383,27 @@ static inline bool ctl_records(void)
 {
 	return ctl.tracing || ctl.profile;
 }
+
+/*
+ * The run in a forked child (borrow.c).
+ *
+ * The parent calls ctl_lend_begin() before fork(), and if that returned true ctl_lend_end() after
+ * it, which returns when the child has given the run back. The child calls ctl_borrow(), which
+ * returns false if it gets no run; ctl_give_back() when it ends; ctl_borrowed_crash() when a signal
+ * is about to kill it. ctl_go_alone() gives the run back early: the child is private from then on.
+ * ctl_borrowed_sleep() is told of virtual time that no thread used, and returns false if the child
+ * sleeps too long to keep the run.
+ */
+SNARLRT_HIDDEN bool ctl_lend_begin(void);
+SNARLRT_HIDDEN void ctl_lend_end(int pid);
+SNARLRT_HIDDEN bool ctl_borrow(void);
+SNARLRT_HIDDEN void ctl_give_back(void);
+SNARLRT_HIDDEN void ctl_borrowed_crash(void);
+SNARLRT_HIDDEN void ctl_go_alone(void);
+SNARLRT_HIDDEN bool ctl_borrowed_sleep(uint64_t ns);
+SNARLRT_HIDDEN void ctl_become_private(void);	/* this process is no longer the run */
+SNARLRT_HIDDEN void ctl_thread_of_child(void);	/* registers a thread that a child created */
+SNARLRT_HIDDEN bool ctl_has_shared_mapping(void);
 
 /*
  * What runs without being scheduled (uncontrolled.c).

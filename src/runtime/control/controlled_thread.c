@@ -106,6 +106,23 @@ static void thread_attach(struct ctl_thread *t)
 	tls->control = t;
 }
 
+void ctl_thread_of_child(void)
+{
+	const struct ctl_report *r = &ctl.block->report;
+	struct ctl_thread *t = thread_new();
+
+	if (!t)
+		ctl_unsupported("out of memory for the tables of controlled threads");
+	t->parent = r->parent[ctl.count];
+	t->ordinal = r->ordinal[ctl.count];
+	t->name = sched_child_name(ctl.name[t->parent], t->ordinal);
+	t->steps = r->events[ctl.count];
+	thread_register(t);
+	t->state = CTL_DONE;
+	t->joined = true;
+	ctl.pending[t->number] = (struct sched_event){ .op = SCHED_OP_OTHER };
+}
+
 void ctl_thread_first(void)
 {
 	struct ctl_thread *t;

@@ -18,6 +18,7 @@
 #define DEBUG_HANG_ROUNDS 2000u	/* rounds of spinning that are a hang under a debugger */
 #define EXTERNAL_WAIT_NS 500000000u	/* real time for the outside world before a time-out */
 #define SPINNING_WAIT_NS 1000000u	/* real time for them while all other threads spin */
+#define BORROWED_WAIT_NS 50000000u	/* real time that a child may wait and keep the run */
 #define SPIN_NAP_NS 200000u	/* real and virtual time that spinning threads give to a child */
 
 struct ctl ctl;
@@ -240,12 +241,31 @@ static uint64_t external_wait_limit(enum ctl_outside waiters, bool child)
 	return child || watchdog || until < EXTERNAL_WAIT_NS ? until : EXTERNAL_WAIT_NS;
 }
 
+/*
+ * No thread of a child that borrowed the run is runnable. Might its parent have to do something? A
+ * wait for the world that the child ends by itself, as for a child of its own, takes some time.
+ */
+static bool parent_is_missed(bool outside)
+{
+	uint64_t next = next_deadline();
+
+	if (outside)
+		return !ctl_external_block(BORROWED_WAIT_NS);
+	if (next == CTL_NEVER)
+		return ctl_has_shared_mapping();
+	return !ctl_borrowed_sleep(next > ctl.now ? next - ctl.now : 0);
+}
+
 /* No thread is runnable: advances time, waits for the kernel, or reports a deadlock. */
 static void wait_until_some_can_run(void)
 {
 	enum ctl_outside waiters = ctl_external_waiters();
 	bool child = ctl_external_child_lives(), outside = waiters != CTL_OUTSIDE_NOTHING;
 
+	if (unlikely(ctl.borrowed) && parent_is_missed(outside)) {
+		ctl_go_alone();
+		return;
+	}
 	if (next_deadline() == CTL_NEVER) {
 		if (!outside)
 			fail_deadlock();
@@ -302,7 +322,8 @@ static bool follow_plan(void)
 		return true;
 	}
 	t = live_thread_named(exact_wants(ctl.state, ctl.steps));
-	if (t && t->wait && t->wait->external && !t->runnable && ctl_external_any_waiter()) {
+	if (t && t->wait && t->wait->external && !t->runnable && !ctl.borrowed &&
+	    ctl_external_any_waiter()) {
 		ctl_external_block(CTL_NEVER);
 		return true;
 	}
@@ -330,6 +351,15 @@ static bool wait_for_child(void)
 	ctl_external_block(SPIN_NAP_NS);
 	ctl.now += SPIN_NAP_NS;
 	expire_due();
+	return true;
+}
+
+/* A child that borrowed the run may spin on memory that it shares with its parent. */
+static bool spins_for_parent(void)
+{
+	if (!ctl.borrowed || !ctl_has_shared_mapping())
+		return false;
+	ctl_go_alone();
 	return true;
 }
 
@@ -364,7 +394,7 @@ static size_t find_runnable(uint32_t *runnable)
 			advance_to_next_deadline(any_silent(runnable, count));
 		else if (!is_following() && ctl_external_any_waiter())
 			ctl_external_block(SPINNING_WAIT_NS);
-		else if (is_hang(runnable, count, rounds))
+		else if (is_hang(runnable, count, rounds) && !spins_for_parent())
 			ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
 				 "threads run, but make no progress");
 		return collect_runnable(runnable);

@@ -85,6 +85,11 @@ void ctl_unmapped(const void *at, size_t size)
 			shared[i] = shared[--shared_count];
 }
 
+bool ctl_has_shared_mapping(void)
+{
+	return shared_count > 0;
+}
+
 /* Its accesses to such memory must reach ctl_uncontrolled_access(). */
 void ctl_uncontrolled_forked(void)
 {

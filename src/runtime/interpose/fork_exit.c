@@ -146,13 +146,17 @@ static void before_new_process(const void *pc)
 
 SNARLRT_INTERPOSE pid_t fork(void)
 {
+	bool lends;
 	pid_t pid;
 
 	snarlrt_real_ready();
 	before_new_process(SNARLRT_PC());
+	lends = ctl_on() && ctl_lend_begin();
 	forking++;
 	pid = REAL(fork)();
 	forking--;
+	if (lends)
+		ctl_lend_end(pid);
 	return note_fork(pid, SNARLRT_PC());
 }
 
