@@ -19,6 +19,8 @@
 #define EXTERNAL_WAIT_NS 500000000u	/* real time for the outside world before a time-out */
 #define SPINNING_WAIT_NS 1000000u	/* real time for them while all other threads spin */
 #define BORROWED_WAIT_NS 50000000u	/* real time that a child may wait and keep the run */
+#define BORROWED_CHILD_NS 1000000000u	/* the same while a child of it lives */
+#define SHARED_NAP_NS 1000000u	/* between two looks at objects in shared memory */
 #define SPIN_NAP_NS 200000u	/* real and virtual time that spinning threads give to a child */
 
 struct ctl ctl;
@@ -241,19 +243,53 @@ static uint64_t external_wait_limit(enum ctl_outside waiters, bool child)
 	return child || watchdog || until < EXTERNAL_WAIT_NS ? until : EXTERNAL_WAIT_NS;
 }
 
-/*
- * No thread of a child that borrowed the run is runnable. Might its parent have to do something? A
- * wait for the world that the child ends by itself, as for a child of its own, takes some time.
- */
-static bool parent_is_missed(bool outside)
+/* May another process change memory that this one shares with it? */
+static bool shared_memory_may_change(bool child)
 {
-	uint64_t next = next_deadline();
+	return (child || ctl.private_child) && ctl_has_shared_mapping();
+}
 
-	if (outside)
-		return !ctl_external_block(BORROWED_WAIT_NS);
-	if (next == CTL_NEVER)
-		return ctl_has_shared_mapping();
-	return !ctl_borrowed_sleep(next > ctl.now ? next - ctl.now : 0);
+/*
+ * As ctl_external_block(), for waits on objects in shared memory: asks all threads again and again
+ * whether they are ready.
+ */
+static bool block_on_shared_memory(uint64_t ns)
+{
+	for (uint64_t waited = 0; waited < ns; waited += SHARED_NAP_NS) {
+		bool came = ctl_external_block(SHARED_NAP_NS);
+
+		for (uint32_t i = 0; i < ctl.count; i++) {
+			struct ctl_thread *t = ctl.threads[i];
+
+			if (t->state == CTL_LIVE && t->wait)
+				came |= t->runnable = is_ready(t);
+		}
+		if (came)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * No thread of a child that borrowed the run is runnable. If its parent might have to do something,
+ * the run goes back to it. Returns true if anything changed. A child of this child may take a while
+ * to end.
+ */
+static bool look_after_parent(bool outside, bool child)
+{
+	uint64_t next = next_deadline(), left = next > ctl.now ? next - ctl.now : 0;
+	uint64_t wait = child ? BORROWED_CHILD_NS : BORROWED_WAIT_NS;
+	bool missed;
+
+	if (outside && left <= wait)
+		return false;
+	if (outside && ctl_external_block(wait))
+		return true;
+	missed = outside || (next == CTL_NEVER ? ctl_has_shared_mapping() :
+						 !ctl_borrowed_sleep(left));
+	if (missed)
+		ctl_go_alone();
+	return missed;
 }
 
 /* No thread is runnable: advances time, waits for the kernel, or reports a deadlock. */
@@ -261,19 +297,20 @@ static void wait_until_some_can_run(void)
 {
 	enum ctl_outside waiters = ctl_external_waiters();
 	bool child = ctl_external_child_lives(), outside = waiters != CTL_OUTSIDE_NOTHING;
+	bool shared = shared_memory_may_change(child), never = next_deadline() == CTL_NEVER;
+	uint64_t limit = never ? CTL_NEVER : external_wait_limit(waiters, child || shared);
 
-	if (unlikely(ctl.borrowed) && parent_is_missed(outside)) {
-		ctl_go_alone();
+	if (unlikely(ctl.borrowed) && look_after_parent(outside, child))
 		return;
+	if (unlikely(shared)) {
+		if (block_on_shared_memory(limit))
+			return;
+	} else if (outside || (child && !never)) {
+		if (ctl_external_block(limit))
+			return;
 	}
-	if (next_deadline() == CTL_NEVER) {
-		if (!outside)
-			fail_deadlock();
-		ctl_external_block(CTL_NEVER);
-	} else if ((!outside && !child) ||
-		   !ctl_external_block(external_wait_limit(waiters, child))) {
-		advance_to_next_deadline(outside);
-	}
+	if (!advance_to_next_deadline(outside || shared))
+		fail_deadlock();
 }
 
 /* Delivers a signal from another process to `t` here and logs it. */
@@ -341,25 +378,20 @@ static void expire_due(void)
 }
 
 /*
- * All runnable threads spin, and a child process may be what they spin for: as much time passes as
- * the child really gets. Returns false if no child lives.
+ * All runnable threads spin, and another process may be what they spin for: as much time passes as
+ * that process really gets. Returns false if there is none.
  */
-static bool wait_for_child(void)
+static bool wait_for_others(void)
 {
-	if (!ctl_external_child_lives())
+	bool child = ctl_external_child_lives();
+
+	if (ctl.borrowed && ctl_has_shared_mapping())
+		ctl_go_alone();
+	if (!child && !shared_memory_may_change(false))
 		return false;
 	ctl_external_block(SPIN_NAP_NS);
 	ctl.now += SPIN_NAP_NS;
 	expire_due();
-	return true;
-}
-
-/* A child that borrowed the run may spin on memory that it shares with its parent. */
-static bool spins_for_parent(void)
-{
-	if (!ctl.borrowed || !ctl_has_shared_mapping())
-		return false;
-	ctl_go_alone();
 	return true;
 }
 
@@ -387,14 +419,14 @@ static size_t find_runnable(uint32_t *runnable)
 		rounds = rounds_of_all(runnable, count);
 		if (rounds < TIME_PASSES_ROUNDS)
 			return count;
-		if (wait_for_child())
+		if (wait_for_others())
 			;	/* time has passed */
 		else if (next_deadline() != CTL_NEVER)
 			/* Not a function of the events if a thread is silent: it is logged then. */
 			advance_to_next_deadline(any_silent(runnable, count));
 		else if (!is_following() && ctl_external_any_waiter())
 			ctl_external_block(SPINNING_WAIT_NS);
-		else if (is_hang(runnable, count, rounds) && !spins_for_parent())
+		else if (is_hang(runnable, count, rounds))
 			ctl_fail(CTL_FAIL_HANG, NULL, NULL, NULL, NULL,
 				 "threads run, but make no progress");
 		return collect_runnable(runnable);
