@@ -11,8 +11,8 @@
  * not the parent's, and two processes must not write one ring. So the thread records nothing
  * meanwhile: tail_call_x86_64.S calls snarlrt_vfork_before and snarlrt_vfork_after.
  *
- * In mode control, starting a process is a scheduling point. The child of a fork runs on its own
- * and is no part of the run; another program runs in mode off.
+ * In mode control, starting a process is a scheduling point. The child of a fork may borrow the run
+ * (control/borrow.c), else it runs on its own; another program runs in mode off.
  */
 #include <sched.h>
 
