@@ -49,6 +49,7 @@
 #define CTL_BLOCK_AT 0x5fe000000000ull	/* address at which the runtime maps the block */
 #define CTL_DEPENDS_BYTES 8192u	/* size of the area `depends` */
 #define CTL_CHECKS_MAX (1u << 20)	/* size of the area `checks`: one byte per visible event */
+#define CTL_STARTS 8u		/* start functions in libraries that a run may report */
 #define CTL_STATUS 97		/* exit status of a process whose run the runtime ended */
 
 enum ctl_outcome {
@@ -148,10 +149,12 @@ struct ctl_uncontrolled {
 	uint32_t child_threads;	/* threads that these created */
 	uint32_t foreign;	/* threads that ran the program's code but were made elsewhere */
 	uint32_t sharing;	/* forked children that used memory which they share with others */
-	uint32_t pad;
+	uint32_t starts;	/* entries of `start` */
 	uint64_t fork_pc;	/* call that forked a child with threads */
 	uint64_t foreign_pc;	/* event of a foreign thread */
 	uint64_t sharing_pc;	/* access to shared memory in a forked child */
+	/* Start functions of threads that are in libraries, which may have no hooks; the first. */
+	uint64_t start[CTL_STARTS];
 };
 
 /*

@@ -295,6 +295,7 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	struct err writing;
 
 	progress_clear(&p->progress);
+	uncontrolled_settle(&p->session.stats.uncontrolled, s->judge.places);
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);
 	if (s->failed_to_save)

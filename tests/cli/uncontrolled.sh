@@ -9,8 +9,14 @@ cat >fork.c <<'X'
 #include <sys/wait.h>
 #include <unistd.h>
 static int *shared;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *work(void *p)
 {
+	return p;
+}
+static void *waits(void *p)
+{
+	pthread_mutex_lock(&lock);
 	return p;
 }
 static int test(int threads)
@@ -27,7 +33,12 @@ static int test(int threads)
 int main(int argc, char **argv)
 {
 	int threads = argc > 1 ? argv[1][0] - '0' : 0, status = 0;
-	if (argc > 2)
+	char what = argc > 2 ? argv[2][0] : 0;
+	pthread_t t;
+	pthread_mutex_lock(&lock);
+	if (what == 'h') /* has a helper: a process with several threads does not lend its run */
+		pthread_create(&t, 0, waits, 0);
+	if (what == 's')
 		shared = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (int i = 0; i < 2; i++) {
 		pid_t p = fork(); /* here */
@@ -35,6 +46,9 @@ int main(int argc, char **argv)
 			_exit(test(threads));
 		waitpid(p, &status, 0);
 	}
+	pthread_mutex_unlock(&lock);
+	if (what == 'h')
+		pthread_join(t, 0);
 	return status != 0;
 }
 X
@@ -104,6 +118,36 @@ int main(int argc, char **argv)
 X
 sed -i 's/#include <sched.h>/&\n#include <signal.h>/' refused.c
 
+cat >plain.c <<'X'
+#include <pthread.h>
+static void (*what)(void);
+static void *work(void *p)
+{
+	what();
+	return p;
+}
+void plain_run(void (*f)(void))
+{
+	pthread_t t;
+	what = f;
+	pthread_create(&t, 0, work, 0);
+	pthread_join(t, 0);
+}
+X
+cat >uses.c <<'X'
+void plain_run(void (*f)(void));
+static int count;
+static void add(void)
+{
+	count++;
+}
+int main(void)
+{
+	plain_run(add);
+	return count != 1;
+}
+X
+
 # run EXPECTED PROGRAM ARGUMENTS…
 run() {
 	run_want=$1 run_status=0
@@ -126,16 +170,24 @@ for cc in $(compilers); do
 	done
 	line=$(grep -n '/\* here' fork.c | cut -d : -f 1)
 	run 0 ./fork
-	run 3 ./fork 2
+	run 0 ./fork 2
+	run 3 ./fork 2 helper
 	says "2 child processes with 4 threads ran uncontrolled (forked at fork.c:$line)"
 	grep -q '"uncontrolled":{"child_processes":2,"child_threads":4,"other_threads":0,"sharing_processes":0' \
 		out/results.json || fail "results.json"
 	run 3 ./fork 0 shared
-	says "2 child processes used memory that processes share, uncontrolled (accessed at fork.c:18)"
+	says "2 child processes used memory that processes share, uncontrolled (accessed at fork.c:24)"
 	run 3 ./foreign
 	says "1 thread ran uncontrolled, made in a way that snarl does not see (running at foreign.c:8)"
+	# A library whose threads run code without hooks, and its twin with hooks.
+	"$cc" -g -shared -fPIC plain.c -o libplain.so
+	SNARL_CC=$cc snarl-cc -g uses.c -o uses -L. -lplain -Wl,-rpath,"$PWD" -pthread
+	run 3 ./uses
+	says 'libplain.so runs threads and has no hooks'
+	SNARL_CC=$cc snarl-cc -g -shared -fPIC plain.c -o libplain.so
+	run 0 ./uses
 	# Without the option it is no error.
-	snarl hunt --runs 10 -o out -- ./fork 2 2>err || fail "hunt: exit $?"
+	snarl hunt --runs 10 -o out -- ./fork 2 helper 2>err || fail "hunt: exit $?"
 	says "2 child processes with 4 threads ran uncontrolled"
 
 	for backend in user kernel; do

@@ -1,5 +1,12 @@
 #include "explore/search/uncontrolled.h"
 
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
 #include "base/plural.h"
 
 static void raise_count(uint32_t *to, uint64_t *pc, uint32_t number, uint64_t at)
@@ -10,6 +17,15 @@ static void raise_count(uint32_t *to, uint64_t *pc, uint32_t number, uint64_t at
 	}
 }
 
+static void add_start(struct ctl_uncontrolled *to, uint64_t start)
+{
+	for (uint32_t i = 0; i < to->starts; i++)
+		if (to->start[i] == start)
+			return;
+	if (to->starts < CTL_STARTS)
+		to->start[to->starts++] = start;
+}
+
 void uncontrolled_add(struct ctl_uncontrolled *to, const struct ctl_uncontrolled *run)
 {
 	raise_count(&to->children, &to->fork_pc, run->children, run->fork_pc);
@@ -17,11 +33,67 @@ void uncontrolled_add(struct ctl_uncontrolled *to, const struct ctl_uncontrolled
 	raise_count(&to->sharing, &to->sharing_pc, run->sharing, run->sharing_pc);
 	if (run->child_threads > to->child_threads)
 		to->child_threads = run->child_threads;
+	for (uint32_t i = 0; i < run->starts && i < CTL_STARTS; i++)
+		add_start(to, run->start[i]);
+}
+
+/* Has the file the name of a hook that each instrumented object calls? */
+static bool has_hooks(const char *path)
+{
+	static const char hook[] = "__tsan_init";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	bool found = true;	/* nothing is said about a file that cannot be read */
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0) {
+		size_t size = (size_t)st.st_size;
+		void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+		if (p != MAP_FAILED) {
+			found = memmem(p, size, hook, sizeof(hook)) != NULL;
+			munmap(p, size);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_language_library(const char *name)
+{
+	static const char *const names[] = { "libstdc++.", "libc++.", "libc.", "libpthread.",
+					     "libpthread-", "libc-", "ld-" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+void uncontrolled_settle(struct ctl_uncontrolled *u, const struct places *places)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < u->starts; i++) {
+		const struct places_module *m = places_module(places, u->start[i]);
+
+		if (m && !places_in_program(places, u->start[i]) &&
+		    !is_language_library(file_name(m->path)) && !has_hooks(m->path))
+			u->start[kept++] = u->start[i];
+	}
+	u->starts = kept;
 }
 
 bool uncontrolled_any(const struct ctl_uncontrolled *u)
 {
-	return u->children || u->foreign || u->sharing;
+	return u->children || u->foreign || u->sharing || u->starts;
 }
 
 static const char *processes(uint32_t count)
@@ -41,6 +113,18 @@ static void add_place(const char *what, uint64_t pc, struct places *places, stru
 	buf_add_char(out, '\n');
 }
 
+/* The library of start function i; NULL if an earlier one is in the same. */
+static const char *library(const struct ctl_uncontrolled *u, uint32_t i,
+			   const struct places *places)
+{
+	const struct places_module *m = places_module(places, u->start[i]);
+
+	for (uint32_t k = 0; k < i; k++)
+		if (places_module(places, u->start[k]) == m)
+			return NULL;
+	return m ? file_name(m->path) : NULL;
+}
+
 void uncontrolled_describe(const struct ctl_uncontrolled *u, struct places *places,
 			   const char *prefix, struct buf *out)
 {
@@ -58,6 +142,13 @@ void uncontrolled_describe(const struct ctl_uncontrolled *u, struct places *plac
 		buf_addf(out, "%s%u child %s used memory that processes share, uncontrolled",
 			 prefix, u->sharing, processes(u->sharing));
 		add_place("accessed", u->sharing_pc, places, out);
+	}
+	for (uint32_t i = 0; i < u->starts; i++) {
+		const char *name = library(u, i, places);
+
+		if (name)
+			buf_addf(out, "%s%s runs threads and has no hooks: what it does between "
+				      "calls is uncontrolled\n", prefix, name);
 	}
 }
 
@@ -80,6 +171,11 @@ void uncontrolled_json(const struct ctl_uncontrolled *u, struct places *places, 
 	json_number(j, "child_threads", u->child_threads);
 	json_number(j, "other_threads", u->foreign);
 	json_number(j, "sharing_processes", u->sharing);
+	json_open(j, "libraries", '[');
+	for (uint32_t i = 0; i < u->starts; i++)
+		if (library(u, i, places))
+			json_text(j, NULL, library(u, i, places));
+	json_close(j, ']');
 	if (u->children)
 		add_site("forked", u->fork_pc, places, j);
 	if (u->foreign)

@@ -1,6 +1,7 @@
 /*
  * What ran in controlled runs without being scheduled (struct ctl_uncontrolled): threads of forked
- * children, threads that were made elsewhere, memory that processes share.
+ * children, threads that were made elsewhere, memory that processes share, threads that run code
+ * without hooks.
  */
 #ifndef EXPLORE_SEARCH_UNCONTROLLED_H
 #define EXPLORE_SEARCH_UNCONTROLLED_H
@@ -14,6 +15,12 @@
 
 /* Raises the counts of `to` to those of a run: they are the largest of any run. */
 void uncontrolled_add(struct ctl_uncontrolled *to, const struct ctl_uncontrolled *run);
+
+/*
+ * Removes the start functions that are in libraries with hooks, or in the C and C++ libraries,
+ * where each std::thread begins. To be called once, before the functions below.
+ */
+void uncontrolled_settle(struct ctl_uncontrolled *u, const struct places *places);
 
 bool uncontrolled_any(const struct ctl_uncontrolled *u);
 

@@ -150,6 +150,7 @@ bool ctl_borrow(void)
 			sys_call(SYS_exit_group, CTL_STATUS, 0, 0);
 	ctl.tracing = ctl.values = false;
 	ctl.profile = NULL;
+	ctl_uncontrolled_forked();
 	load_state();
 	return true;
 }
@@ -207,7 +208,7 @@ void ctl_go_alone(void)
 	ctl_give_back();
 	ctl_become_private();
 	for (uint32_t i = 1; i < threads; i++)
-		ctl_uncontrolled_thread();
+		ctl_uncontrolled_thread(NULL);
 }
 
 bool ctl_borrowed_sleep(uint64_t ns)

@@ -409,7 +409,7 @@ SNARLRT_HIDDEN bool ctl_has_shared_mapping(void);
  * What runs without being scheduled (uncontrolled.c).
  *
  * ctl_uncontrolled_begin() begins the counts of a run. ctl_uncontrolled_thread() is called when a
- * thread is created, ctl_uncontrolled_forked() in a forked child, ctl_uncontrolled_access() for an
+ * thread is created that begins with `start`, ctl_uncontrolled_forked() in a forked child, ctl_uncontrolled_access() for an
  * access or operation there. ctl_uncontrolled_event() is called for an event that no controlled
  * thread made. The program made or removed a mapping with MAP_SHARED: ctl_shared_mapping(),
  * ctl_unmapped().
@@ -417,7 +417,7 @@ SNARLRT_HIDDEN bool ctl_has_shared_mapping(void);
 #define CTL_SHARED_MAPPINGS 32u	/* mappings that are watched; later ones are not */
 #define CTL_SHARED_BYTES 65536u	/* watched at the beginning of each */
 SNARLRT_HIDDEN void ctl_uncontrolled_begin(void);
-SNARLRT_HIDDEN void ctl_uncontrolled_thread(void);
+SNARLRT_HIDDEN void ctl_uncontrolled_thread(const void *start);
 SNARLRT_HIDDEN void ctl_uncontrolled_forked(void);
 SNARLRT_HIDDEN void ctl_uncontrolled_access(uint64_t addr, const void *pc);
 SNARLRT_HIDDEN void ctl_uncontrolled_event(const void *pc);

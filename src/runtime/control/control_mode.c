@@ -9,7 +9,7 @@
 /* Looks at an event that is not part of the run's schedule, or is one of a forked child. */
 static void look_at(uint64_t addr, const void *pc)
 {
-	if (ctl.private_child)
+	if (ctl.private_child || ctl.borrowed)
 		ctl_uncontrolled_access(addr, pc);
 	else if (!__snarl_tls.control)
 		ctl_uncontrolled_event(pc);
@@ -19,7 +19,7 @@ static inline bool is_controlled(uint64_t addr, const void *pc)
 {
 	bool on = ctl_on();
 
-	if (unlikely(!on || ctl.private_child))
+	if (unlikely(!on || ctl.private_child || ctl.borrowed))
 		look_at(addr, pc);
 	return on;
 }

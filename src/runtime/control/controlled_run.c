@@ -291,7 +291,6 @@ void ctl_become_private(void)
 	struct sched_params params = { 0 };
 
 	ctl.private_child = true;
-	ctl_uncontrolled_forked();
 	ctl.server = -1;
 	ctl.tracing = false;
 	ctl.profile = NULL;
@@ -313,6 +312,7 @@ void ctl_forked_child(void)
 	ctl_timer_set(0, 0, NULL);
 	if (ctl_borrow())
 		return;
+	ctl_uncontrolled_forked();
 	ctl_become_private();
 	for (uint32_t i = 0; i < ctl.count; i++)
 		if (ctl.threads[i] != self)

@@ -198,7 +198,7 @@ int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routin
 	}
 	self->children++;
 	snarlrt.threaded = true;
-	ctl_uncontrolled_thread();
+	ctl_uncontrolled_thread((const void *)(uintptr_t)routine);
 	thread_register(t);
 	t->tls->cur = t->processed = page_end();
 	t->wait = &t->default_wait;

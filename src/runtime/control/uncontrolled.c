@@ -5,6 +5,9 @@
 #include "runtime/control/control.h"
 #include "runtime/core/sys.h"
 
+/* The executable's code, from the linker */
+extern const char __executable_start[] __attribute__((weak)), etext[] __attribute__((weak));
+
 static __thread bool counted;	/* this thread is in the count of foreign threads */
 static bool has_threads;	/* this forked child has created a thread */
 static bool uses_shared_memory;	/* this forked child is in the count of those that share memory */
@@ -38,11 +41,25 @@ void ctl_uncontrolled_begin(void)
 	ctl.uncontrolled->process = ctl.run_process;
 }
 
-void ctl_uncontrolled_thread(void)
+/* Not atomic: children that run alone do not come here. */
+static void add_start(struct ctl_uncontrolled *u, uint64_t start)
 {
-	struct ctl_uncontrolled *u = ctl.private_child ? counts() : NULL;
+	if (start >= (uint64_t)(uintptr_t)__executable_start && start < (uint64_t)(uintptr_t)etext)
+		return;
+	for (uint32_t i = 0; i < u->starts; i++)
+		if (u->start[i] == start)
+			return;
+	if (u->starts < CTL_STARTS)
+		u->start[u->starts++] = start;
+}
 
-	if (!u)
+void ctl_uncontrolled_thread(const void *start)
+{
+	struct ctl_uncontrolled *u = counts();
+
+	if (u && !ctl.private_child)
+		add_start(u, (uint64_t)(uintptr_t)start);
+	if (!u || !ctl.private_child)
 		return;
 	if (!has_threads)
 		count(&u->children, &u->fork_pc, (uint64_t)(uintptr_t)ctl.fork_pc);

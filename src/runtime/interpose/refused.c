@@ -31,9 +31,11 @@ static void refuse_seccomp(void)
 				"snarl's runtime: not controllable");
 }
 
-/* A child that the program forked may be traced by the program. */
+/* A child that the program forked may be traced by the program, which has to run then. */
 static void refuse_tracing(void)
 {
+	if (ctl_on() && ctl.borrowed)
+		ctl_go_alone();
 	if (ctl_on() && !ctl.private_child)
 		ctl_unsupported("the program has itself traced by its parent (PTRACE_TRACEME), "
 				"which is snarl: not controllable");

@@ -181,6 +181,8 @@ int ctl_signal_send(struct ctl_thread *t, int number, const siginfo_t *info)
 		return 0;
 	if (!info)
 		default_info(number, &mine);
+	if (number == SIGSTOP && ctl.borrowed)
+		ctl_go_alone();		/* its parent may wait for the stop */
 	if (number == SIGKILL || number == SIGSTOP || (!to && !ctl.kernel_threads)) {
 		ctl_outside_stale();
 		return -(int)sys_call6(SYS_rt_sigqueueinfo, sys_call(SYS_getpid, 0, 0, 0), number,
