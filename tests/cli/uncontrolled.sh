@@ -148,6 +148,46 @@ int main(void)
 }
 X
 
+cat >next.c <<'X'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+#ifdef WRAPS
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *p)
+#else
+int next_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *p)
+#endif
+{
+	create_fn *create;
+	*(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+	return create(t, a, f, p);
+}
+#ifdef WRAPS
+int next_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *p)
+{
+	return pthread_create(t, a, f, p);
+}
+#endif
+X
+cat >calls.c <<'X'
+#include <pthread.h>
+int next_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *p);
+static int count;
+static void *add(void *p)
+{
+	count++;
+	return p;
+}
+int main(void)
+{
+	pthread_t t;
+	if (next_create(&t, 0, add, 0) != 0 || pthread_join(t, 0) != 0)
+		return 2;
+	return count != 1;
+}
+X
+
 # run EXPECTED PROGRAM ARGUMENTS…
 run() {
 	run_want=$1 run_status=0
@@ -186,6 +226,15 @@ for cc in $(compilers); do
 	says 'libplain.so runs threads and has no hooks'
 	SNARL_CC=$cc snarl-cc -g -shared -fPIC plain.c -o libplain.so
 	run 0 ./uses
+	# Libraries that ask dlsym() for pthread_create: one wraps it, the other only uses it.
+	"$cc" -g -shared -fPIC -DWRAPS next.c -o libwraps.so
+	"$cc" -g -shared -fPIC next.c -o libnext.so
+	for name in wraps next; do
+		SNARL_CC=$cc snarl-cc -g calls.c -o calls -L. -l$name -Wl,-rpath,"$PWD" -pthread
+		SNARL_OPTIONS=mode=off timeout 20 ./calls || fail "calls $name: exit $?"
+		record t.snarl ./calls
+		snarl test --runs 3 --timeout 20 -o out -- ./calls 2>err || { cat err; fail "calls $name"; }
+	done
 	# Without the option it is no error.
 	snarl hunt --runs 10 -o out -- ./fork 2 helper 2>err || fail "hunt: exit $?"
 	says "2 child processes with 4 threads ran uncontrolled"

@@ -91,13 +91,31 @@ static void *dlsym_mapped(void *handle, const char *name)
 	return found;
 }
 
-/* The interposer of that name, or NULL. */
+/* Is the function in the same library as dlsym(), which is libc? */
+static bool in_libc(const void *function)
+{
+	Dl_info at, libc;
+	bool same;
+
+	snarlrt_hide();
+	same = dladdr(function, &at) && dladdr((void *)(uintptr_t)REAL(dlsym), &libc) &&
+	       at.dli_fbase == libc.dli_fbase;
+	snarlrt_unhide();
+	return same;
+}
+
+/*
+ * The interposer of that name, or NULL. Not if a library wraps the function, as libasan does: its
+ * wrapper is the function that the interposer calls, and would call the interposer for ever.
+ */
 static void *dlsym_own(void *unused, const char *name)
 {
+	void *const *reals = (void *const *)&snarlrt_reals;
+
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_SIZE(interposers); i++)
 		if (REAL(strcmp)(interposers[i].name, name) == 0)
-			return interposers[i].own;
+			return in_libc(reals[i]) ? interposers[i].own : NULL;
 	return NULL;
 }
 
