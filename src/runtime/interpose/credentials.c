@@ -15,12 +15,10 @@
 
 #define GROUPS_MAX 1024	/* of initgroups(): more than systems give to a user */
 
-static int set_plainly(long number, long a, long b, long c, const void *pc)
+static int set_plainly(long number, long a, long b, long c)
 {
-	long got;
+	long got = sys_call(number, a, b, c);
 
-	ctl_source_point(0, pc);
-	got = sys_call(number, a, b, c);
 	if (got >= 0)
 		return 0;
 	errno = (int)-got;
@@ -32,9 +30,11 @@ static int set_plainly(long number, long a, long b, long c, const void *pc)
 	SNARLRT_INTERPOSE int name params                                                 \
 	{                                                                                 \
 		snarlrt_real_ready();                                                     \
+		if (unlikely(ctl_on()))                                                   \
+			ctl_source_point(0, SNARLRT_PC());                                \
 		if (likely(!ctl_on()) || ctl.kernel_threads)                              \
 			return REAL(name) args;                                           \
-		return set_plainly(number, (long)(a), (long)(b), (long)(c), SNARLRT_PC()); \
+		return set_plainly(number, (long)(a), (long)(b), (long)(c));              \
 	}
 
 CREDENTIALS_FN(setuid, SYS_setuid, user, 0, 0, (uid_t user), (user))
@@ -57,11 +57,13 @@ SNARLRT_INTERPOSE int initgroups(const char *user, gid_t group)
 	int n = GROUPS_MAX;
 
 	snarlrt_real_ready();
+	if (unlikely(ctl_on()))
+		ctl_source_point(0, SNARLRT_PC());
 	if (likely(!ctl_on()) || ctl.kernel_threads)
 		return REAL(initgroups)(user, group);
 	snarlrt_hide();		/* it reads files and allocates */
 	if (getgrouplist(user, group, groups, &n) < 0)
 		n = GROUPS_MAX;
 	snarlrt_unhide();
-	return set_plainly(SYS_setgroups, n, (long)groups, 0, SNARLRT_PC());
+	return set_plainly(SYS_setgroups, n, (long)groups, 0);
 }
