@@ -82,7 +82,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 		"implies\n" \
 	"                       --keep-going\n" \
 	"      --gen-suppressions  print lines that suppress the bugs found\n" \
-	"      --require controlled  exit with 3 if threads or processes ran uncontrolled\n"
+	"      --require WHAT   controlled: exit with 3 if anything ran uncontrolled\n"
 #define EXPLORE_USAGE_REST \
 	"      --timeouts       also let time-outs of waits and sleeps expire early\n" \
 	"      --spurious       also let condition waits wake up without a signal\n" \
