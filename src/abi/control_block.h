@@ -215,7 +215,7 @@ struct ctl_handover {
 	uint32_t owner;		/* futex word: pid of the process that has the run */
 	uint32_t threads;	/* thread numbers given out */
 	uint32_t children;	/* number of threads that the forking thread has created */
-	uint32_t pad;
+	uint32_t alone;		/* children that gave the run back early */
 	uint64_t thread_steps;	/* steps of the forking thread */
 	/* Copies of the runtime's state. */
 	uint64_t steps, now, turn_words, hash, turn_hash, events_hashed, progress;

@@ -23,6 +23,9 @@
 
 #define LOOK_NS 5000000		/* between two looks if the other process has died */
 #define THREADS_LEFT 128u	/* thread numbers kept for the parent */
+/* Real time that a child may wait and keep the run; half as much after each one that did not. */
+#define WAIT_WORLD_NS 50000000ull
+#define WAIT_CHILD_NS 1000000000ull	/* the same while it has a child itself */
 #define SLEEP_MOST_NS 10000000000ull	/* virtual time that a child may sleep in all */
 
 static bool lending;		/* fork() is under way, and the child is to borrow the run */
@@ -30,6 +33,7 @@ static uint32_t forking;	/* number of the thread that forks */
 static uint32_t lender;		/* pid of the parent if this process borrowed the run */
 static uint32_t forked;		/* number of the thread that the parent forked this process in */
 static uint64_t slept;		/* virtual time that this child slept */
+static uint32_t alone;		/* children that gave the run back early, so far */
 
 static uint32_t own_pid(void)
 {
@@ -54,6 +58,7 @@ static void save_state(uint32_t thread)
 	ctl_last_turn();
 	h->threads = ctl.count;
 	h->children = t->children;
+	h->alone = alone;
 	h->thread_steps = t->steps;
 	h->steps = ctl.steps;
 	h->now = ctl.now;
@@ -72,6 +77,7 @@ static void load_state(void)
 	struct ctl_thread *t = ctl.threads[forking];
 
 	t->children = h->children;
+	alone = h->alone;
 	t->steps = t->turn_began = h->thread_steps;
 	ctl.steps = h->steps;
 	ctl.now = h->now;
@@ -205,10 +211,18 @@ void ctl_go_alone(void)
 {
 	uint32_t threads = live_threads();
 
+	alone++;
 	ctl_give_back();
 	ctl_become_private();
 	for (uint32_t i = 1; i < threads; i++)
 		ctl_uncontrolled_thread(NULL);
+}
+
+uint64_t ctl_borrowed_patience(bool child)
+{
+	if (child)
+		return WAIT_CHILD_NS;
+	return WAIT_WORLD_NS >> (alone < 32 ? alone : 32);
 }
 
 bool ctl_borrowed_sleep(uint64_t ns)

@@ -391,7 +391,8 @@ static inline bool ctl_records(void)
  * it, which returns when the child has given the run back. The child calls ctl_borrow(), which
  * returns false if it gets no run; ctl_give_back() when it ends; ctl_borrowed_crash() when a signal
  * is about to kill it. ctl_go_alone() gives the run back early: the child is private from then on.
- * ctl_borrowed_sleep() is told of virtual time that no thread used, and returns false if the child
+ * ctl_borrowed_patience() is the real time, ns, that such a child may wait for the world before it
+ * does so; `child`: it has a child itself. ctl_borrowed_sleep() is told of virtual time that no thread used, and returns false if the child
  * sleeps too long to keep the run.
  */
 SNARLRT_HIDDEN bool ctl_lend_begin(void);
@@ -401,6 +402,7 @@ SNARLRT_HIDDEN void ctl_give_back(void);
 SNARLRT_HIDDEN void ctl_borrowed_crash(void);
 SNARLRT_HIDDEN void ctl_go_alone(void);
 SNARLRT_HIDDEN bool ctl_borrowed_sleep(uint64_t ns);
+SNARLRT_HIDDEN uint64_t ctl_borrowed_patience(bool child);
 SNARLRT_HIDDEN void ctl_become_private(void);	/* this process is no longer the run */
 SNARLRT_HIDDEN void ctl_thread_of_child(void);	/* registers a thread that a child created */
 SNARLRT_HIDDEN bool ctl_has_shared_mapping(void);

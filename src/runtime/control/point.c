@@ -18,8 +18,6 @@
 #define DEBUG_HANG_ROUNDS 2000u	/* rounds of spinning that are a hang under a debugger */
 #define EXTERNAL_WAIT_NS 500000000u	/* real time for the outside world before a time-out */
 #define SPINNING_WAIT_NS 1000000u	/* real time for them while all other threads spin */
-#define BORROWED_WAIT_NS 50000000u	/* real time that a child may wait and keep the run */
-#define BORROWED_CHILD_NS 1000000000u	/* the same while a child of it lives */
 #define SHARED_NAP_NS 1000000u	/* between two looks at objects in shared memory */
 #define SPIN_NAP_NS 200000u	/* real and virtual time that spinning threads give to a child */
 
@@ -275,15 +273,15 @@ static bool block_on_shared_memory(uint64_t ns)
  * the run goes back to it. Returns true if anything changed. A child of this child may take a while
  * to end.
  */
-static bool look_after_parent(bool outside, bool child)
+static bool look_after_parent(enum ctl_outside waiters, bool child)
 {
 	uint64_t next = next_deadline(), left = next > ctl.now ? next - ctl.now : 0;
-	uint64_t wait = child ? BORROWED_CHILD_NS : BORROWED_WAIT_NS;
-	bool missed;
+	uint64_t wait = ctl_borrowed_patience(child);
+	bool missed, outside = waiters != CTL_OUTSIDE_NOTHING;
 
-	if (outside && left <= wait)
+	if (waiters == CTL_OUTSIDE_WORLD && left <= wait)
 		return false;
-	if (outside && ctl_external_block(wait))
+	if (waiters == CTL_OUTSIDE_WORLD && ctl_external_block(wait))
 		return true;
 	missed = outside || (next == CTL_NEVER ? ctl_has_shared_mapping() :
 						 !ctl_borrowed_sleep(left));
@@ -300,7 +298,7 @@ static void wait_until_some_can_run(void)
 	bool shared = shared_memory_may_change(child), never = next_deadline() == CTL_NEVER;
 	uint64_t limit = never ? CTL_NEVER : external_wait_limit(waiters, child || shared);
 
-	if (unlikely(ctl.borrowed) && look_after_parent(outside, child))
+	if (unlikely(ctl.borrowed) && look_after_parent(waiters, child))
 		return;
 	if (unlikely(shared)) {
 		if (block_on_shared_memory(limit))
