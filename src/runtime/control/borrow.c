@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #include "runtime/control/step.h"
+#include "runtime/control/watchdog.h"
 #include "runtime/core/sys.h"
 
 #define LOOK_NS 5000000		/* between two looks if the other process has died */
@@ -158,6 +159,7 @@ bool ctl_borrow(void)
 	ctl.profile = NULL;
 	ctl_uncontrolled_forked();
 	load_state();
+	ctl_watchdog_begin();	/* the child does not inherit the parent's timer */
 	return true;
 }
 
@@ -212,6 +214,7 @@ void ctl_go_alone(void)
 	uint32_t threads = live_threads();
 
 	alone++;
+	ctl_watchdog_end();
 	ctl_give_back();
 	ctl_become_private();
 	for (uint32_t i = 1; i < threads; i++)
