@@ -187,8 +187,11 @@ $(T)/libexec/as: $(call obj,src/wrap/as.c) $(T)/lib/libsnarl.a $(no_leaks)
 # One object with only the entry points left global (tests compare with docs/symbols.txt).
 # Without its section groups: a hidden symbol in one, made local here, would be missing
 # in a program whose own copy of the group the linker drops in favour of ours.
-$(B)/rt/snarlrt.o: $(rt_obj) $(B)/sources.rt
-	ld -r --force-group-allocation -o $@.tmp $(rt_obj)
+# snarlrt_own_NAME is a second name of the interposer NAME (runtime/interpose/dlopen.c).
+$(B)/rt/snarlrt.o: $(rt_obj) $(B)/sources.rt src/runtime/core/reals.def
+	sed -n 's/^REAL_\(DYNAMIC_\)\?FN(\([A-Za-z0-9_]*\).*/--defsym=snarlrt_own_\2=\2/p' \
+		src/runtime/core/reals.def > $@.own
+	ld -r --force-group-allocation -o $@.tmp @$@.own $(rt_obj)
 	objcopy --localize-hidden $@.tmp $@ && rm -f $@.tmp
 
 # For -static: the linker's --wrap takes the place of symbol interposition.

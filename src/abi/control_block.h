@@ -52,6 +52,7 @@
 #define CTL_BLOCK_AT 0x5fe000000000ull	/* address at which the runtime maps the block */
 #define CTL_DEPENDS_BYTES 8192u	/* size of the area `depends` */
 #define CTL_CHECKS_MAX (1u << 20)	/* size of the area `checks`: one byte per visible event */
+#define CTL_STARTS 8u		/* start functions in libraries that a run may report */
 #define CTL_STATUS 97		/* exit status of a process whose run the runtime ended */
 
 enum ctl_outcome {
@@ -142,6 +143,24 @@ struct ctl_module {
 };
 
 /*
+ * What ran in the run's processes without being scheduled. Forked children, which have no block of
+ * their own, add to it atomically. A pc is that of the first such call, 0: not known.
+ */
+struct ctl_uncontrolled {
+	uint32_t process;	/* pid of the run: a child that outlives it must not add any more */
+	uint32_t children;	/* forked children that created threads */
+	uint32_t child_threads;	/* threads that these created */
+	uint32_t foreign;	/* threads that ran the program's code but were made elsewhere */
+	uint32_t sharing;	/* forked children that used memory which they share with others */
+	uint32_t starts;	/* entries of `start` */
+	uint64_t fork_pc;	/* call that forked a child with threads */
+	uint64_t foreign_pc;	/* event of a foreign thread */
+	uint64_t sharing_pc;	/* access to shared memory in a forked child */
+	/* Start functions of threads that are in libraries, which may have no hooks; the first. */
+	uint64_t start[CTL_STARTS];
+};
+
+/*
  * How a run ended. The process may die at any instruction, so the tool, not the runtime, calls the
  * strategy's end(). If `outcome` is still CTL_RUNNING, the area `turns` lacks the turn that was
  * under way, which belongs to `thread`.
@@ -182,12 +201,27 @@ struct ctl_report {
 	uint64_t turns_lost;	/* number of turns that did not fit into the area */
 	/* Granules that became shared in this run; they follow the first shared_count entries. */
 	uint64_t shared_new;
+	struct ctl_uncontrolled uncontrolled;
 	uint64_t events[CTL_THREADS];	/* number of visible events of each thread */
 	/* Each thread's parent, and its ordinal among the parent's children, from 1. */
 	uint32_t parent[CTL_THREADS], ordinal[CTL_THREADS];
 	uint32_t described;	/* entries of `at` */
 	struct ctl_report_thread at[CTL_REPORT_THREADS];
 	struct ctl_module module[CTL_MODULES];
+};
+
+/*
+ * A run moves into a forked child and back (runtime/control/borrow.c). The process that gives it
+ * away fills this in, the one that takes it reads it.
+ */
+struct ctl_handover {
+	uint32_t owner;		/* futex word: pid of the process that has the run */
+	uint32_t threads;	/* thread numbers given out */
+	uint32_t children;	/* number of threads that the forking thread has created */
+	uint32_t alone;		/* children that gave the run back early */
+	uint64_t thread_steps;	/* steps of the forking thread */
+	/* Copies of the runtime's state. */
+	uint64_t steps, now, turn_words, hash, turn_hash, events_hashed, progress;
 };
 
 /* The block. Each area has an offset from the start of the block and a size in bytes. */
@@ -219,6 +253,7 @@ struct ctl_block {
 	uint32_t flag_count;
 	struct ctl_request request;
 	struct ctl_report report;
+	struct ctl_handover handover;
 };
 
 /*

@@ -64,6 +64,14 @@ static int parse_baseline(struct explore_options *o, const char *path)
 	return o->baseline ? CMD_OK : cmd_usage(o->cmd, "%s", err.text);
 }
 
+static int parse_require(struct explore_options *o, const char *what)
+{
+	if (strcmp(what, "controlled") != 0)
+		return cmd_usage(o->cmd, "--require is controlled, not '%s'", what);
+	o->require_controlled = true;
+	return CMD_OK;
+}
+
 static void add_keep(struct explore_options *o, const char *text)
 {
 	o->keep = xgrow(o->keep, o->keep_count + 1, &o->keep_capacity, sizeof(*o->keep));
@@ -102,6 +110,7 @@ int explore_options_take(struct explore_options *o, int c)
 	case OPT_SUPPRESSIONS: return cmd_suppressions(o->cmd, optarg, &o->suppress);
 	case OPT_BASELINE: return parse_baseline(o, optarg);
 	case OPT_GEN_SUPPRESSIONS: o->gen_suppressions = true; break;
+	case OPT_REQUIRE: return parse_require(o, optarg);
 	case OPT_ENV: add_keep(o, optarg); break;
 	case 'o': o->out = optarg; break;
 	case 'q': o->quiet = true; break;

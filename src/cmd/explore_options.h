@@ -22,6 +22,7 @@ struct explore_options {
 	struct oracle oracle;
 	const char *backend, *out;
 	bool exec, keep_going, no_minimise, quiet, json, gen_suppressions;
+	bool require_controlled;	/* it is an error if something ran uncontrolled */
 	struct baseline *baseline;	/* NULL: none */
 	const char **keep;	/* arguments of --env, ended by NULL; NULL: none */
 	size_t keep_count, keep_capacity;
@@ -34,7 +35,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
        OPT_REAL_TIME, OPT_KEEP_GOING, OPT_NO_MINIMISE, OPT_REPLAYS, OPT_EXPECT_EXIT,
        OPT_EXPECT_OUTPUT, OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND,
        OPT_NO_FORK_SERVER, OPT_ENV, OPT_SUPPRESSIONS, OPT_BASELINE,
-       OPT_GEN_SUPPRESSIONS, OPT_JSON, EXPLORE_OPT_OWN };
+       OPT_GEN_SUPPRESSIONS, OPT_REQUIRE, OPT_JSON, EXPLORE_OPT_OWN };
 
 #define EXPLORE_SHORT_OPTIONS "j:o:qh"
 #define EXPLORE_LONG_OPTIONS \
@@ -67,7 +68,8 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 /* Options of hunt and test, which check-fix lacks. */
 #define EXPLORE_BASELINE_OPTIONS \
 	{ "baseline", required_argument, NULL, OPT_BASELINE }, \
-	{ "gen-suppressions", no_argument, NULL, OPT_GEN_SUPPRESSIONS }
+	{ "gen-suppressions", no_argument, NULL, OPT_GEN_SUPPRESSIONS }, \
+	{ "require", required_argument, NULL, OPT_REQUIRE }
 
 /* The parts of --help about the options above. Each command describes --runs and --time itself. */
 #define EXPLORE_USAGE_RUNS \
@@ -79,7 +81,8 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"      --baseline FILE  an earlier results.json: only bugs that are not in it count; " \
 		"implies\n" \
 	"                       --keep-going\n" \
-	"      --gen-suppressions  print lines that suppress the bugs found\n"
+	"      --gen-suppressions  print lines that suppress the bugs found\n" \
+	"      --require WHAT   controlled: exit with 3 if anything ran uncontrolled\n"
 #define EXPLORE_USAGE_REST \
 	"      --timeouts       also let time-outs of waits and sleeps expire early\n" \
 	"      --spurious       also let condition waits wake up without a signal\n" \

@@ -12,6 +12,7 @@
 #include "base/plural.h"
 #include "cmd/terminal.h"
 #include "explore/results_json.h"
+#include "explore/search/uncontrolled.h"
 #include "report/format.h"
 
 volatile sig_atomic_t session_interrupted;
@@ -108,7 +109,8 @@ static void print_proved(const struct bug *b, const struct places *places)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
 			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
 			(unsigned long long)m->from);
-	if (b->failure->report->threads == 1)
+	if (b->failure->report->threads == 1 &&
+	    !uncontrolled_any(&b->failure->report->uncontrolled))
 		fputs("\n  only one thread ran, so the schedule is not the cause: check arguments, "
 		      "input, files, rights",
 		      stderr);
@@ -263,6 +265,16 @@ static void print_summary(const struct session *s)
 		print_baseline(s->judge.baseline);
 }
 
+/* A line for each kind of threads and processes that no schedule decided about. */
+static void print_uncontrolled(const struct session *s)
+{
+	struct buf text = { 0 };
+
+	uncontrolled_describe(&s->stats.uncontrolled, s->judge.places, "snarl: ", &text);
+	fputs(buf_string(&text), stderr);
+	buf_free(&text);
+}
+
 static void print_suppressions(const struct session *s)
 {
 	const struct results *r = &s->judge.results;
@@ -296,12 +308,15 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	struct err writing;
 
 	progress_clear(&p->progress);
+	uncontrolled_settle(&p->session.stats.uncontrolled, s->judge.places);
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);
 	if (s->failed_to_save)
 		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
 	if (!o->quiet)
 		print_summary(s);
+	if (!o->quiet || o->require_controlled)
+		print_uncontrolled(s);
 	if (write_results(p, &writing) < 0 && fresh > 0)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (report_save_index(o->out, &writing) < 0)
@@ -312,6 +327,8 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		print_suppressions(s);
 	if (o->baseline)
 		fresh = baseline_count(o->baseline).fresh;
+	if (!fresh && o->require_controlled && uncontrolled_any(&s->stats.uncontrolled))
+		return cmd_fail(o->cmd, "not everything was controlled, as --require controlled asks for");
 	return cmd_flush(o->cmd, fresh ? CMD_BUG : s->stats.damaged ? CMD_FAILED : CMD_OK);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "explore/search/uncontrolled.h"
 #include "trace/read/kinds.h"
 
 #define LIST_MOST 1000u		/* candidates in the list, the best first: bounds file size */
@@ -128,6 +129,7 @@ void results_json(const struct session *s, struct buf *out)
 	json_number(&j, "cut_runs", stats->cut);
 	json_number(&j, "damaged_runs", stats->damaged);
 	json_bool(&j, "exhausted", stats->exhausted);
+	uncontrolled_json(&stats->uncontrolled, s->judge.places, &j);
 	results_bugs_json(r, &j, s->judge.places);
 	json_number(&j, "not_replayed", r->count - r->proved);
 	json_number(&j, "suppressed", r->suppressed);

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "explore/search/uncontrolled.h"
 #include "explore/target/block.h"
 #include "explore/target/orphans.h"
 #include "sched/chess.h"
@@ -331,6 +332,7 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 		stats->interleavings = interleavings_seen_add(&s->memory->interleavings,
 							      w->server.block);
 		note_shared(s, w);
+		uncontrolled_add(&stats->uncontrolled, &w->server.block->report.uncontrolled);
 		if (!w->server.result.timed_out)
 			note_length(s, w);
 	}

@@ -49,6 +49,7 @@ struct search_stats {
 	uint64_t failures;	/* distinct failures, those passed to the caller */
 	uint32_t threads;	/* largest number of threads in a run */
 	double seconds;		/* wall-clock time of all searches */
+	struct ctl_uncontrolled uncontrolled;	/* the most that ran uncontrolled in a run */
 	bool exhausted;		/* the strategy tried every schedule it can produce */
 	bool truncated;		/* chess stopped early: it had no room for all branches of a run */
 	bool exec;		/* every run was a process of its own: no fork server */

@@ -37,6 +37,7 @@
 #define STACK_MIN (256ull << 10)	/* thread-local storage and the host's frames are on it */
 #define HOST_FRAMES 512		/* bytes of the stack that the host thread uses while it sleeps */
 #define HWCAP2_FSGSBASE 2ul
+#define SIGNAL_SETXID 33	/* by which glibc has every thread change its credentials */
 
 static uint32_t default_stacks_used;	/* by threads of this run */
 static uint64_t next_other_stack = OTHER_STACKS;
@@ -144,12 +145,14 @@ static void *host_main(void *v)
 	__snarl_tls.hidden = 1;
 	t->tls = &__snarl_tls;
 	if (ctl.kernel_threads) {
+		/* It gets the signals of its own faults. */
+		snarlrt_signals_set(~(BY_INSTRUCTION | BIT(SIGNAL_SETXID)));
 		futex_set(&t->host_ready);
 		futex_wait_for(&t->token);
 		__atomic_store_n(&t->token, 0, __ATOMIC_RELAXED);
 		t->tid = sys_call(SYS_gettid, 0, 0, 0);
-		/* It gets the signals of its own faults, and ticks. */
-		snarlrt_signals_set(~(BY_INSTRUCTION | BIT(CTL_TICK_SIGNAL)));
+		/* From now on ticks may come, too. */
+		snarlrt_signals_set(~(BY_INSTRUCTION | BIT(CTL_TICK_SIGNAL) | BIT(SIGNAL_SETXID)));
 		context_call_on(top, first_function, NULL);
 		return NULL;
 	}

@@ -176,7 +176,11 @@ struct ctl {
 	bool ended;			/* exit() has run its last handler: nothing is scheduled */
 	bool kernel_threads;		/* back end; false: user-level threads */
 	bool private_child;		/* this is a child that the program forked: not the run */
+	bool borrowed;			/* this is such a child, and the run is in it (borrow.c) */
 	struct ctl_block *block;	/* shared with the tool (abi/control_block.h) */
+	struct ctl_uncontrolled *uncontrolled;	/* in the shared block, in forked children too */
+	uint32_t run_process;		/* pid of the run to which this process belongs */
+	const void *fork_pc;		/* the program's last call that made a process */
 	const struct strategy *strategy;
 	void *state;			/* of the strategy, in the block */
 	struct ctl_thread *current;
@@ -380,6 +384,48 @@ static inline bool ctl_records(void)
 	return ctl.tracing || ctl.profile;
 }
 
+/*
+ * The run in a forked child (borrow.c).
+ *
+ * The parent calls ctl_lend_begin() before fork(), and if that returned true ctl_lend_end() after
+ * it, which returns when the child has given the run back. The child calls ctl_borrow(), which
+ * returns false if it gets no run; ctl_give_back() when it ends; ctl_borrowed_crash() when a signal
+ * is about to kill it. ctl_go_alone() gives the run back early: the child is private from then on.
+ * ctl_borrowed_patience() is the real time, ns, that such a child may wait for the world before it
+ * does so; `child`: it has a child itself. ctl_borrowed_sleep() is told of virtual time that no thread used, and returns false if the child
+ * sleeps too long to keep the run.
+ */
+SNARLRT_HIDDEN bool ctl_lend_begin(void);
+SNARLRT_HIDDEN void ctl_lend_end(int pid);
+SNARLRT_HIDDEN bool ctl_borrow(void);
+SNARLRT_HIDDEN void ctl_give_back(void);
+SNARLRT_HIDDEN void ctl_borrowed_crash(void);
+SNARLRT_HIDDEN void ctl_go_alone(void);
+SNARLRT_HIDDEN bool ctl_borrowed_sleep(uint64_t ns);
+SNARLRT_HIDDEN uint64_t ctl_borrowed_patience(bool child);
+SNARLRT_HIDDEN void ctl_become_private(void);	/* this process is no longer the run */
+SNARLRT_HIDDEN void ctl_thread_of_child(void);	/* registers a thread that a child created */
+SNARLRT_HIDDEN bool ctl_has_shared_mapping(void);
+
+/*
+ * What runs without being scheduled (uncontrolled.c).
+ *
+ * ctl_uncontrolled_begin() begins the counts of a run. ctl_uncontrolled_thread() is called when a
+ * thread is created that begins with `start`, ctl_uncontrolled_forked() in a forked child, ctl_uncontrolled_access() for an
+ * access or operation there. ctl_uncontrolled_event() is called for an event that no controlled
+ * thread made. The program made or removed a mapping with MAP_SHARED: ctl_shared_mapping(),
+ * ctl_unmapped().
+ */
+#define CTL_SHARED_MAPPINGS 32u	/* mappings that are watched; later ones are not */
+#define CTL_SHARED_BYTES 65536u	/* watched at the beginning of each */
+SNARLRT_HIDDEN void ctl_uncontrolled_begin(void);
+SNARLRT_HIDDEN void ctl_uncontrolled_thread(const void *start);
+SNARLRT_HIDDEN void ctl_uncontrolled_forked(void);
+SNARLRT_HIDDEN void ctl_uncontrolled_access(uint64_t addr, const void *pc);
+SNARLRT_HIDDEN void ctl_uncontrolled_event(const void *pc);
+SNARLRT_HIDDEN void ctl_shared_mapping(const void *at, size_t size);
+SNARLRT_HIDDEN void ctl_unmapped(const void *at, size_t size);
+
 /* Handlers of fatal signals (crash.c). */
 SNARLRT_HIDDEN void ctl_crash_install(void);
 SNARLRT_HIDDEN bool ctl_is_crash_handler(const void *handler);
@@ -438,6 +484,7 @@ SNARLRT_HIDDEN void ctl_access(uint64_t addr, uint64_t size, uint64_t site);
 SNARLRT_HIDDEN bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc);
 SNARLRT_HIDDEN void ctl_fresh(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_shared_apply(void);
+SNARLRT_HIDDEN void ctl_mark_shared(uint64_t addr, uint64_t size);	/* its accesses are visible */
 
 /*
  * The calling thread frees a block: granules that only another live thread has accessed become

@@ -62,6 +62,7 @@ void ctl_begin(void)
 {
 	ctl.flags = ctl.block->request.flags;
 	report_clear(&ctl.block->report);
+	ctl_uncontrolled_begin();
 	ctl_shared_apply();
 	ctl_profile_begin();
 	ctl_thread_first();
@@ -77,6 +78,7 @@ void ctl_continue(void)
 {
 	ctl.flags = ctl.block->request.flags;
 	report_clear(&ctl.block->report);
+	ctl_uncontrolled_begin();
 	ctl.block->report.turns = ctl.turn_words;
 	ctl.block->report.threads = ctl.count;
 	start_strategy();
@@ -195,9 +197,13 @@ void ctl_finish(int status)
 {
 	if (!mode_controls() || !ctl.begun || ctl.ended)
 		return;
-	if (!ctl.private_child) {
+	if (ctl.borrowed) {
+		ctl_give_back();
+	} else if (!ctl.private_child) {
 		ctl.block->report.status = status;
 		fill_report(CTL_EXITED, status);
+	} else if (ctl.current) {
+		ctl_account(ctl.current);
 	}
 	ctl.ended = true;
 }
@@ -275,18 +281,15 @@ void ctl_held_drop(const void *object)
 }
 
 /*
- * The program forked, and this is the child. It runs on under control, with one thread and without
- * preemption. What it does is not part of the run's schedule.
+ * From now on this process, a child that the program forked, runs without preemption. What it does
+ * is not part of the run's schedule.
  */
-void ctl_forked_child(void)
+void ctl_become_private(void)
 {
-	static struct ctl_block block SNARLRT_BIG;	/* the shared block is the parent's */
+	static struct ctl_block block SNARLRT_BIG;	/* the shared block is the run's */
 	static uint64_t state[64];
-	struct ctl_thread *self = ctl.current;
 	struct sched_params params = { 0 };
 
-	if (!mode_controls() || !ctl.begun)
-		return;
 	ctl.private_child = true;
 	ctl.server = -1;
 	ctl.tracing = false;
@@ -297,6 +300,20 @@ void ctl_forked_child(void)
 	ctl.strategy = &strategy_exact;	/* without a plan: never preempts */
 	ctl.strategy->init(ctl.state, &params);
 	ctl.strategy->begin(ctl.state, &(struct sched_run){ 0 });
+}
+
+/* The program forked, and this is the child. Only the thread that forked exists in it. */
+void ctl_forked_child(void)
+{
+	struct ctl_thread *self = ctl.current;
+
+	if (!mode_controls() || !ctl.begun)
+		return;
+	ctl_timer_set(0, 0, NULL);
+	if (ctl_borrow())
+		return;
+	ctl_uncontrolled_forked();
+	ctl_become_private();
 	for (uint32_t i = 0; i < ctl.count; i++)
 		if (ctl.threads[i] != self)
 			ctl.threads[i]->state = CTL_FREE;

@@ -106,6 +106,23 @@ static void thread_attach(struct ctl_thread *t)
 	tls->control = t;
 }
 
+void ctl_thread_of_child(void)
+{
+	const struct ctl_report *r = &ctl.block->report;
+	struct ctl_thread *t = thread_new();
+
+	if (!t)
+		ctl_unsupported("out of memory for the tables of controlled threads");
+	t->parent = r->parent[ctl.count];
+	t->ordinal = r->ordinal[ctl.count];
+	t->name = sched_child_name(ctl.name[t->parent], t->ordinal);
+	t->steps = r->events[ctl.count];
+	thread_register(t);
+	t->state = CTL_DONE;
+	t->joined = true;
+	ctl.pending[t->number] = (struct sched_event){ .op = SCHED_OP_OTHER };
+}
+
 void ctl_thread_first(void)
 {
 	struct ctl_thread *t;
@@ -181,6 +198,7 @@ int ctl_thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*routin
 	}
 	self->children++;
 	snarlrt.threaded = true;
+	ctl_uncontrolled_thread((const void *)(uintptr_t)routine);
 	thread_register(t);
 	t->tls->cur = t->processed = page_end();
 	t->wait = &t->default_wait;
@@ -280,6 +298,29 @@ static bool has_ended(const struct ctl_wait *w)
 	return ((const struct ctl_thread *)w->arg)->state == CTL_DONE;
 }
 
+/*
+ * Joins a thread that is not under control. It runs on its own meanwhile, so the wait is one for
+ * the world outside.
+ */
+static int join_foreign(pthread_t handle, void **value, bool wait, uint64_t deadline,
+			const void *pc)
+{
+	struct snarlrt_call c = { .object = (const void *)handle, .pc = pc, .control = true };
+	int error;
+
+	ctl_call_point(&c);
+	for (;;) {
+		snarlrt_hide();
+		error = REAL(pthread_tryjoin_np)(handle, value);
+		snarlrt_unhide();
+		if (error != EBUSY || !wait)
+			return error;
+		if (ctl.now >= deadline)
+			return ETIMEDOUT;
+		ctl_call_retry(&c);
+	}
+}
+
 int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_JOIN, handle, has_ended, pc);
@@ -290,6 +331,8 @@ int ctl_thread_join(pthread_t handle, void **value, bool wait, uint64_t deadline
 		if (was_joined_before(handle))
 			ctl_misuse((const void *)handle, pc,
 				   "pthread_join of a thread that was joined before");
+		else
+			return join_foreign(handle, value, wait, deadline, pc);
 		return ESRCH;
 	}
 	if (t == ctl.current)
@@ -327,7 +370,7 @@ int ctl_thread_detach(pthread_t handle, const void *pc)
 	struct ctl_thread *t = ctl_thread_find(handle);
 
 	if (!t)
-		return ESRCH;
+		return was_joined_before(handle) ? ESRCH : REAL(pthread_detach)(handle);
 	if (t->detached) {
 		ctl_misuse((const void *)handle, pc, "pthread_detach of a detached thread");
 		return EINVAL;
@@ -343,7 +386,7 @@ int ctl_thread_cancel(pthread_t handle, const void *pc)
 	struct ctl_thread *t = ctl_thread_find(handle);
 
 	if (!t)
-		return ESRCH;
+		return was_joined_before(handle) ? ESRCH : REAL(pthread_cancel)(handle);
 	ctl_point(SCHED_OP_WAKE, (const void *)handle, pc);
 	ctl_note(TRACE_THREAD_CANCEL, 0, (const void *)(uintptr_t)t->id, t->id, 0, pc);
 	if (t->state != CTL_LIVE)

@@ -95,6 +95,7 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	r->thread = ctl.current->number;
 	r->steps = ctl.steps;
 	ctl_describe_threads();
+	ctl_borrowed_crash();
 }
 
 bool ctl_is_crash_handler(const void *handler)

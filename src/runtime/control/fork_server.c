@@ -73,6 +73,8 @@ void ctl_serve(void)
 
 	if (ctl.kernel_threads && in_run && ctl.count > 1)
 		ctl_unsupported("a snapshot needs user-level threads");
+	if (ctl.borrowed)
+		ctl_unsupported("a snapshot in a forked child would lack its parent");
 	if (!send_message(CTL_HELLO, self, 0))
 		exit_server();
 	while (receive_message(&m) && m.kind == CTL_RUN) {

@@ -7,6 +7,7 @@
  * choice take the fast path (point_fast.c).
  */
 #include <errno.h>
+#include <signal.h>
 
 #include "runtime/control/single_step.h"
 #include "runtime/control/spin_proof.h"
@@ -15,8 +16,10 @@
 #include "runtime/core/sys.h"
 
 #define DEBUG_HANG_ROUNDS 2000u	/* rounds of spinning that are a hang under a debugger */
-#define EXTERNAL_WAIT_NS 500000000u	/* real time for other processes before a time-out */
+#define EXTERNAL_WAIT_NS 500000000u	/* real time for the outside world before a time-out */
 #define SPINNING_WAIT_NS 1000000u	/* real time for them while all other threads spin */
+#define SHARED_NAP_NS 1000000u	/* between two looks at objects in shared memory */
+#define SPIN_NAP_NS 200000u	/* real and virtual time that spinning threads give to a child */
 
 struct ctl ctl;
 
@@ -179,16 +182,36 @@ static void fail_deadlock(void)
 	ctl_fail(CTL_FAIL_DEADLOCK, NULL, NULL, NULL, NULL, "no thread can go on");
 }
 
-/* Advances time to the next time-out or timer, which fires. Returns false: there is none. */
+static void fire_timer(bool log)
+{
+	struct ctl_thread *t = ctl_signal_receiver(SIGALRM);
+
+	if (log && t) {
+		ctl_turn_end(ctl.current);
+		ctl_turn_log(t, SCHED_TURN_SIGNAL, SIGALRM, 0);
+	}
+	if (ctl.now < ctl_timers_next())
+		ctl.now = ctl_timers_next();
+	ctl_timers_due();
+}
+
+static bool timer_is_next(const struct ctl_thread *t)
+{
+	uint64_t timer = ctl_timers_next();
+
+	return timer != CTL_NEVER && (!t || timer <= t->wait->deadline);
+}
+
+/*
+ * Advances time to the next time-out or timer, which fires. Returns false: there is none. With
+ * `log` the schedule says so, because the outside world might have been faster.
+ */
 static bool advance_to_next_deadline(bool log)
 {
 	struct ctl_thread *t = thread_with_next_deadline();
-	uint64_t timer = ctl_timers_next();
 
-	if (timer != CTL_NEVER && (!t || timer <= t->wait->deadline)) {
-		if (ctl.now < timer)
-			ctl.now = timer;
-		ctl_timers_due();
+	if (timer_is_next(t)) {
+		fire_timer(log);
 		return true;
 	}
 	if (t)
@@ -205,26 +228,87 @@ static uint64_t next_deadline(void)
 	return t && t->wait->deadline < timer ? t->wait->deadline : timer;
 }
 
-/* The real time for other processes: as much as is left to the next deadline, within reason. */
-static uint64_t external_wait_limit(void)
+/*
+ * The real time for the outside world: as much as is left to the next deadline. A time-out that
+ * nobody outside prevents need not be waited for that long.
+ */
+static uint64_t external_wait_limit(enum ctl_outside waiters, bool child)
 {
 	uint64_t until = next_deadline();
+	bool watchdog = waiters == CTL_OUTSIDE_WORLD && timer_is_next(thread_with_next_deadline());
 
 	until = until > ctl.now ? until - ctl.now : 0;
-	return until < EXTERNAL_WAIT_NS ? until : EXTERNAL_WAIT_NS;
+	return child || watchdog || until < EXTERNAL_WAIT_NS ? until : EXTERNAL_WAIT_NS;
+}
+
+/* May another process change memory that this one shares with it? */
+static bool shared_memory_may_change(bool child)
+{
+	return (child || ctl.private_child) && ctl_has_shared_mapping();
+}
+
+/*
+ * As ctl_external_block(), for waits on objects in shared memory: asks all threads again and again
+ * whether they are ready.
+ */
+static bool block_on_shared_memory(uint64_t ns)
+{
+	for (uint64_t waited = 0; waited < ns; waited += SHARED_NAP_NS) {
+		bool came = ctl_external_block(SHARED_NAP_NS);
+
+		for (uint32_t i = 0; i < ctl.count; i++) {
+			struct ctl_thread *t = ctl.threads[i];
+
+			if (t->state == CTL_LIVE && t->wait)
+				came |= t->runnable = is_ready(t);
+		}
+		if (came)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * No thread of a child that borrowed the run is runnable. If its parent might have to do something,
+ * the run goes back to it. Returns true if anything changed. A child of this child may take a while
+ * to end.
+ */
+static bool look_after_parent(enum ctl_outside waiters, bool child)
+{
+	uint64_t next = next_deadline(), left = next > ctl.now ? next - ctl.now : 0;
+	uint64_t wait = ctl_borrowed_patience(child);
+	bool missed, outside = waiters != CTL_OUTSIDE_NOTHING;
+
+	if (waiters == CTL_OUTSIDE_WORLD && left <= wait)
+		return false;
+	if (waiters == CTL_OUTSIDE_WORLD && ctl_external_block(wait))
+		return true;
+	missed = outside || (next == CTL_NEVER ? ctl_has_shared_mapping() :
+						 !ctl_borrowed_sleep(left));
+	if (missed)
+		ctl_go_alone();
+	return missed;
 }
 
 /* No thread is runnable: advances time, waits for the kernel, or reports a deadlock. */
 static void wait_until_some_can_run(void)
 {
-	if (!ctl_external_any_waiter()) {
-		if (!advance_to_next_deadline(false))
-			fail_deadlock();
-	} else if (next_deadline() == CTL_NEVER) {
-		ctl_external_block(CTL_NEVER);
-	} else if (!ctl_external_block(external_wait_limit())) {
-		advance_to_next_deadline(true);
+	enum ctl_outside waiters = ctl_external_waiters();
+	bool child = ctl_external_child_lives(), outside = waiters != CTL_OUTSIDE_NOTHING;
+	bool shared = shared_memory_may_change(child), never = next_deadline() == CTL_NEVER;
+	uint64_t limit = never ? CTL_NEVER : external_wait_limit(waiters, child || shared);
+
+	if (unlikely(ctl.borrowed) && look_after_parent(waiters, child))
+		return;
+	if (unlikely(shared)) {
+		if (block_on_shared_memory(limit))
+			return;
+	} else if (outside || (child && !never)) {
+		if (ctl_external_block(limit))
+			return;
 	}
+	if (!advance_to_next_deadline(outside || shared))
+		fail_deadlock();
 }
 
 /* Delivers a signal from another process to `t` here and logs it. */
@@ -266,11 +350,15 @@ static bool follow_plan(void)
 		if (!t)
 			return cannot_follow("the schedule signals a thread that has ended");
 		exact_advance(ctl.state);
-		accept_signal(t, (int)turn->steps);
+		if (turn->steps == SIGALRM && ctl_timers_next() != CTL_NEVER)
+			fire_timer(true);
+		else
+			accept_signal(t, (int)turn->steps);
 		return true;
 	}
 	t = live_thread_named(exact_wants(ctl.state, ctl.steps));
-	if (t && t->wait && t->wait->external && !t->runnable && ctl_external_any_waiter()) {
+	if (t && t->wait && t->wait->external && !t->runnable && !ctl.borrowed &&
+	    ctl_external_any_waiter()) {
 		ctl_external_block(CTL_NEVER);
 		return true;
 	}
@@ -285,6 +373,24 @@ static void expire_due(void)
 		ctl_timers_due();
 	while ((t = thread_with_next_deadline()) && t->wait->deadline <= ctl.now)
 		expire(t, false);
+}
+
+/*
+ * All runnable threads spin, and another process may be what they spin for: as much time passes as
+ * that process really gets. Returns false if there is none.
+ */
+static bool wait_for_others(void)
+{
+	bool child = ctl_external_child_lives();
+
+	if (ctl.borrowed && ctl_has_shared_mapping())
+		ctl_go_alone();
+	if (!child && !shared_memory_may_change(false))
+		return false;
+	ctl_external_block(SPIN_NAP_NS);
+	ctl.now += SPIN_NAP_NS;
+	expire_due();
+	return true;
 }
 
 static size_t find_runnable(uint32_t *runnable)
@@ -311,7 +417,9 @@ static size_t find_runnable(uint32_t *runnable)
 		rounds = rounds_of_all(runnable, count);
 		if (rounds < TIME_PASSES_ROUNDS)
 			return count;
-		if (next_deadline() != CTL_NEVER)
+		if (wait_for_others())
+			;	/* time has passed */
+		else if (next_deadline() != CTL_NEVER)
 			/* Not a function of the events if a thread is silent: it is logged then. */
 			advance_to_next_deadline(any_silent(runnable, count));
 		else if (!is_following() && ctl_external_any_waiter())

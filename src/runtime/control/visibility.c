@@ -153,3 +153,8 @@ void ctl_shared_apply(void)
 	}
 	ctl.shared_applied = count;
 }
+
+void ctl_mark_shared(uint64_t addr, uint64_t size)
+{
+	reset_shadow(addr, size, SHADOW_SHARED, SHADOW_SHARED);
+}

@@ -34,15 +34,26 @@ static const struct {
 
 _Static_assert(sizeof(snarlrt_reals) == ARRAY_SIZE(wanted) * sizeof(void *), "one pointer each");
 
+/* The real dlsym(): the program's, which the runtime would call too, is interposed. */
+static __typeof__(&dlsym) find_dlsym(void)
+{
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17" };
+	void *fn = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(versions) && !fn; i++)
+		fn = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	return (__typeof__(&dlsym))fn;
+}
+
 /* On some architectures the version does not exist, and the default version is the only one. */
-static void *find(const char *name, const char *version)
+static void *find(__typeof__(&dlsym) by_name, const char *name, const char *version)
 {
 	void *fn = NULL;
 
 	if (version)
 		fn = dlvsym(RTLD_NEXT, name, version);
 	if (!fn)
-		fn = dlsym(RTLD_NEXT, name);
+		fn = by_name(RTLD_NEXT, name);
 	return fn;
 }
 
@@ -50,6 +61,7 @@ void snarlrt_real_resolve(void)
 {
 	static bool resolving;
 	void **out = (void **)&snarlrt_reals;
+	__typeof__(&dlsym) by_name;
 	bool missing = false;
 	int saved = errno;
 
@@ -57,8 +69,9 @@ void snarlrt_real_resolve(void)
 		return;
 	resolving = true;
 	snarlrt_hide();
+	by_name = find_dlsym();
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		out[i] = find(wanted[i].name, wanted[i].version);
+		out[i] = find(by_name, wanted[i].name, wanted[i].version);
 		missing |= !out[i];
 	}
 	if (missing)

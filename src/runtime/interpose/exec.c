@@ -15,6 +15,8 @@ static bool before_exec(const void *pc)
 	snarlrt_real_ready();
 	if (unlikely(ctl_on())) {
 		ctl_source_point(0, pc);
+		if (ctl.borrowed)
+			ctl_go_alone();
 		snarlrt_environ_mode_off();
 		snarlrt_signals_set(ctl_self()->sigmask);
 	}

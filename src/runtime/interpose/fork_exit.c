@@ -11,8 +11,8 @@
  * not the parent's, and two processes must not write one ring. So the thread records nothing
  * meanwhile: tail_call_x86_64.S calls snarlrt_vfork_before and snarlrt_vfork_after.
  *
- * In mode control, starting a process is a scheduling point. The child of a fork runs on its own
- * and is no part of the run; another program runs in mode off.
+ * In mode control, starting a process is a scheduling point. The child of a fork may borrow the run
+ * (control/borrow.c), else it runs on its own; another program runs in mode off.
  */
 #include <sched.h>
 
@@ -24,6 +24,7 @@
 #include "runtime/core/process_calls.h"
 #include "runtime/core/sys.h"
 #include "runtime/interpose/call.h"
+#include "runtime/interpose/refused.h"
 #include "runtime/interpose/thread_create.h"
 #include "runtime/record/ring.h"
 #include "runtime/record/thread.h"
@@ -139,18 +140,23 @@ static void before_new_process(const void *pc)
 		return;
 	ctl_source_point(0, pc);
 	ctl_outside_child();
+	ctl.fork_pc = pc;
 	snarlrt_environ_mode_off();
 }
 
 SNARLRT_INTERPOSE pid_t fork(void)
 {
+	bool lends;
 	pid_t pid;
 
 	snarlrt_real_ready();
 	before_new_process(SNARLRT_PC());
+	lends = ctl_on() && ctl_lend_begin();
 	forking++;
 	pid = REAL(fork)();
 	forking--;
+	if (lends)
+		ctl_lend_end(pid);
 	return note_fork(pid, SNARLRT_PC());
 }
 
@@ -215,6 +221,7 @@ SNARLRT_INTERPOSE int clone(int (*start)(void *), void *stack, int flags, void *
 	for (int i = 0; i < 3; i++)
 		more[i] = va_arg(args, void *);
 	va_end(args);
+	snarlrt_refuse_clone((uint64_t)(unsigned)flags);
 	before_new_process(SNARLRT_PC());
 	if (mode_is_off() || flags & CLONE_VM)
 		return REAL(clone)(start, stack, flags, arg, more[0], more[1], more[2]);

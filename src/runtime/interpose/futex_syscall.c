@@ -1,6 +1,6 @@
 /*
  * syscall(): futexes, as std::atomic::wait and many hand-written locks use them, and system calls
- * that create a process. All other numbers are passed on.
+ * that create a process or that mode control refuses. All other numbers are passed on.
  *
  * A wait is noted after the call, a wake before it. Priority-inheriting operations are noted as a
  * wait and a wake too, not as lock and unlock: without contention such a lock is taken in user
@@ -9,6 +9,7 @@
 #include "runtime/control/model/models.h"
 #include "runtime/core/real.h"
 #include "runtime/interpose/call.h"
+#include "runtime/interpose/refused.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -175,5 +176,6 @@ SNARLRT_INTERPOSE long syscall(long number, ...)
 		return futex_waitv(&a, SNARLRT_PC());
 	if (unlikely(is_fork(number, &a)))
 		return snarlrt_fork_syscall(number, a.v, SNARLRT_PC());
+	snarlrt_refuse_syscall(number, a.v);
 	return call_real(number, &a);
 }

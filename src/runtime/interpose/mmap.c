@@ -4,6 +4,7 @@
  * As in malloc.c, MUNMAP is noted before the real call and MMAP after it, and the shadow forgets
  * which threads accessed the memory. Mappings that libc and ld.so make internally are not seen.
  */
+#include "runtime/control/control.h"
 #include "runtime/core/sys.h"
 #include "runtime/interpose/call.h"
 
@@ -31,6 +32,9 @@ static void *do_mmap(void *at, size_t size, int prot, int flags, int fd, off_t o
 
 	snarlrt_real_ready();
 	p = REAL(mmap)(at, size, prot, flags, fd, offset);
+	if (unlikely(mode_controls()) && p != MAP_FAILED && flags & MAP_SHARED &&
+	    prot & PROT_WRITE && ctl_on())
+		ctl_shared_mapping(p, size);
 	if (snarlrt_wants_events())
 		note_mapped(p, size, pc);
 	return p;
@@ -55,6 +59,8 @@ static bool refused(const void *p, size_t size)
 SNARLRT_INTERPOSE int munmap(void *p, size_t size)
 {
 	snarlrt_real_ready();
+	if (unlikely(mode_controls()) && ctl_on() && !refused(p, size))
+		ctl_unmapped(p, size);
 	if (snarlrt_wants_events() && !refused(p, size))
 		note_unmapped(p, size, SNARLRT_PC());
 	return REAL(munmap)(p, size);

@@ -1,8 +1,8 @@
 /*
  * Interposers that must not have a stack frame while the real function runs.
  *
- * setjmp returns a second time, so its frame must be the caller's. dlopen looks at its return
- * address to find the calling object's run path. Their interposers call a C function, which does
+ * setjmp returns a second time, so its frame must be the caller's. dlopen and dlsym look at their
+ * return address to find the calling object. Their interposers call a C function, which does
  * the work and returns the real function's address, and then jump to it.
  *
  * vfork's child runs on the parent's stack until it execs, so the return address is kept in a
@@ -76,6 +76,13 @@
 	movq 24(%rsp), %rdi
 	call snarlrt_dlmopen_enter
 	jump_to_result dlmopen
+
+/* Calls snarlrt_dlsym_enter(handle, name, the caller's pc). */
+	interposer dlsym
+	save_args
+	movq 24(%rsp), %rdx
+	call snarlrt_dlsym_enter
+	jump_to_result dlsym
 #endif
 
 	interposer vfork

@@ -4,7 +4,9 @@
  * Descriptors are polled together. Child processes, file locks and blocked signals cannot be
  * polled: the wait for them is repeated naps, from 50 us doubling to 10 ms.
  */
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "runtime/control/model/external.h"
 #include "runtime/core/deferred_signals.h"
@@ -103,24 +105,92 @@ void ctl_outside_child(void)
 	had_children = true;
 }
 
-static bool waits_for_other_process(const struct ctl_external_wait *o)
+bool ctl_external_child_lives(void)
 {
-	bool others = o->probe || o->count == 0;
+	siginfo_t info = { .si_pid = 0 };
 
-	for (uint32_t i = 0; i < o->count && !others; i++)
-		others = o->fds[i].fd >= 0 && !is_own_pipe(o->fds[i].fd);
-	return others;
+	return had_children &&
+	       sys_call6(SYS_waitid, P_ALL, 0, (long)&info, WEXITED | WNOHANG | WNOWAIT | __WALL,
+			 0, 0) == 0 &&
+	       info.si_pid == 0;
+}
+
+/* Writes "/proc/self/fdinfo/FD"; `to` has room for it. */
+static void fdinfo_path(char *to, int fd)
+{
+	static const char folder[] = "/proc/self/fdinfo/";
+	char digits[12];
+	int n = 0;
+
+	for (const char *p = folder; *p; p++)
+		*to++ = *p;
+	do
+		digits[n++] = (char)('0' + fd % 10);
+	while (fd /= 10);
+	while (n > 0)
+		*to++ = digits[--n];
+	*to = 0;
+}
+
+/* Is it an epoll instance that watches no descriptor? The kernel lists each as "tfd: N". */
+static bool is_empty_epoll(int fd)
+{
+	static const char key[] = "tfd:";
+	char path[40], text[256];
+	size_t at = 0;
+	long info, n;
+
+	fdinfo_path(path, fd);
+	info = sys_call6(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (info < 0)
+		return false;
+	while ((n = sys_call(SYS_read, info, text, sizeof(text))) > 0 && key[at])
+		for (long i = 0; i < n && key[at]; i++)
+			at = text[i] == key[at] ? at + 1 : text[i] == key[0];
+	sys_call(SYS_close, info, 0, 0);
+	return key[at] != 0;
+}
+
+static bool watches_nothing(const struct ctl_external_wait *o)
+{
+	if (o->epoll)
+		return is_empty_epoll(o->fds[0].fd);
+	for (uint32_t i = 0; i < o->count; i++)
+		if (o->fds[i].fd >= 0)
+			return false;
+	return !o->probe;
+}
+
+static enum ctl_outside waits_for(const struct ctl_wait *w)
+{
+	const struct ctl_external_wait *o = w->arg;
+
+	if (watches_nothing(o))
+		return w->deadline == CTL_NEVER ? CTL_OUTSIDE_SIGNAL : CTL_OUTSIDE_NOTHING;
+	if (o->probe)
+		return o->signals ? CTL_OUTSIDE_SIGNAL : CTL_OUTSIDE_WORLD;
+	for (uint32_t i = 0; i < o->count; i++)
+		if (o->fds[i].fd >= 0 && !is_own_pipe(o->fds[i].fd))
+			return CTL_OUTSIDE_WORLD;
+	return CTL_OUTSIDE_NOTHING;
+}
+
+enum ctl_outside ctl_external_waiters(void)
+{
+	enum ctl_outside most = CTL_OUTSIDE_NOTHING;
+
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		enum ctl_outside what = external_wait_of(i) ? waits_for(ctl.threads[i]->wait) :
+							      CTL_OUTSIDE_NOTHING;
+
+		most = what > most ? what : most;
+	}
+	return most;
 }
 
 bool ctl_external_any_waiter(void)
 {
-	for (uint32_t i = 0; i < ctl.count; i++) {
-		const struct ctl_external_wait *o = external_wait_of(i);
-
-		if (o && waits_for_other_process(o))
-			return true;
-	}
-	return false;
+	return ctl_external_waiters() != CTL_OUTSIDE_NOTHING;
 }
 
 /*
@@ -222,6 +292,7 @@ bool ctl_external_block(uint64_t ns)
 {
 	uint64_t now = sys_clock_ns(CLOCK_MONOTONIC), nap = NAP_MIN;
 	uint64_t until = ns > CTL_NEVER - now ? CTL_NEVER : now + ns;
+	bool child = ctl_external_child_lives();
 	struct ctl_thread *target;
 
 	probe_needed = false;
@@ -232,7 +303,9 @@ bool ctl_external_block(uint64_t ns)
 			return true;
 		if (now >= until)
 			return false;
-		if (must_nap() && nap < limit)
+		if (child && !ctl_external_child_lives())
+			return true;
+		if ((child || must_nap()) && nap < limit)
 			limit = nap;
 		sleep_in_kernel(limit);
 		if (nap >= NAP_RETRY)

@@ -18,7 +18,8 @@
  * pending and no thread waits for another process.
  *
  * Real time passes outside. If all threads wait, some of them for a deadline, the outside world
- * gets at most as much real time as is left on the virtual clock.
+ * gets at most as much real time as is left on the virtual clock: all of it if a child process
+ * lives or the deadline is a timer's (often a watchdog's), else half a second at most.
  *
  * The first part of this header is for the scheduler (point.c), the second for interposers.
  */
@@ -43,14 +44,30 @@ struct ctl_external_wait {
 	uint32_t count;
 	bool (*probe)(void *arg);	/* or when this returns true; must not change anything */
 	void *arg;
+	bool signals;		/* `probe` asks for signals only */
+	bool epoll;		/* fds[0] is an epoll instance */
 	bool ready;		/* result of the last probe */
 };
 
 /*
- * Does any thread wait for another process? A wait for a pipe or socket pair of this process does
- * not count as long as no child was created: it can deadlock like any other wait.
+ * What threads wait for outside. A wait for a pipe or socket pair of this process counts as
+ * nothing as long as no child was created: it can deadlock like any other wait. A wait with a time
+ * limit and without any descriptor is a sleep, which counts as nothing, too.
  */
+enum ctl_outside {
+	CTL_OUTSIDE_NOTHING,
+	CTL_OUTSIDE_SIGNAL,	/* a signal only */
+	CTL_OUTSIDE_WORLD,	/* another process, a device */
+};
+
+SNARLRT_HIDDEN enum ctl_outside ctl_external_waiters(void);
 SNARLRT_HIDDEN bool ctl_external_any_waiter(void);
+
+/*
+ * Does a child process live? False if one has ended and was not waited for, even if others live:
+ * the program has something to do then.
+ */
+SNARLRT_HIDDEN bool ctl_external_child_lives(void);
 
 /*
  * To be called before each choice. If the program made a system call since the last probe, polls
@@ -60,8 +77,8 @@ SNARLRT_HIDDEN void ctl_external_probe(void);
 
 /*
  * No thread is runnable: blocks in the kernel until an external waiter is ready, a signal came
- * (ctl_signal_arrived()), or `ns` nanoseconds of real time have passed (CTL_NEVER: no limit).
- * Returns false if the time has passed.
+ * (ctl_signal_arrived()), the last child process has ended, or `ns` nanoseconds of real time have
+ * passed (CTL_NEVER: no limit). Returns false if the time has passed.
  */
 SNARLRT_HIDDEN bool ctl_external_block(uint64_t ns);
 
@@ -81,6 +98,9 @@ SNARLRT_HIDDEN void ctl_signal_accept(struct ctl_thread *t, int number);
 
 /* Is any signal pending, for any thread or the process? */
 SNARLRT_HIDDEN bool ctl_signal_any(void);
+
+/* The thread that gets a signal for the process: the first one that does not block it, or NULL. */
+SNARLRT_HIDDEN struct ctl_thread *ctl_signal_receiver(int number);
 
 /* Is a signal pending that thread `t` is to handle? */
 SNARLRT_HIDDEN bool ctl_signal_due(const struct ctl_thread *t);

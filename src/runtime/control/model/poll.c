@@ -62,7 +62,7 @@ int ctl_call_epoll(struct snarlrt_call *c, int fd, struct epoll_event *events, i
 		   uint64_t deadline, const sigset_t *mask)
 {
 	struct pollfd one = { .fd = fd, .events = POLLIN };
-	struct ctl_external_wait o = { .fds = &one, .count = 1 };
+	struct ctl_external_wait o = { .fds = &one, .count = 1, .epoll = true };
 
 	for (;;) {
 		enum ctl_wait_result how = wait_until(c, &o, deadline, mask);
@@ -211,7 +211,7 @@ int ctl_call_sigtimedwait(struct snarlrt_call *c, const sigset_t *set, siginfo_t
 			  const struct timespec *timeout)
 {
 	uint64_t want[2] = { mask_bits(set), ctl_self()->number };
-	struct ctl_external_wait o = { .probe = signal_is_pending, .arg = want };
+	struct ctl_external_wait o = { .probe = signal_is_pending, .arg = want, .signals = true };
 	uint64_t deadline = ctl_deadline_in(timeout);
 	siginfo_t mine;
 

@@ -107,8 +107,7 @@ static bool is_live(uint32_t i)
 	return ctl.threads[i] && ctl.threads[i]->state == CTL_LIVE;
 }
 
-/* The thread that gets a signal for the process: the first one that does not block it. */
-static struct ctl_thread *receiver_of(int number)
+struct ctl_thread *ctl_signal_receiver(int number)
 {
 	for (uint32_t i = 0; i < ctl.count; i++)
 		if (is_live(i) && !(ctl.threads[i]->sigmask & BIT(number)))
@@ -121,7 +120,7 @@ static uint64_t due_signals(const struct ctl_thread *t)
 	uint64_t bits = t->sigpending & ~t->sigmask, rest = process_pending & ~t->sigmask;
 
 	for (; rest; rest &= rest - 1)
-		if (receiver_of(__builtin_ctzll(rest) + 1) == t)
+		if (ctl_signal_receiver(__builtin_ctzll(rest) + 1) == t)
 			bits |= rest & -rest;
 	return bits;
 }
@@ -154,7 +153,7 @@ static void wake_receiver(const struct ctl_thread *t)
 static void wake_receivers(void)
 {
 	for (uint64_t rest = process_pending; rest; rest &= rest - 1)
-		wake_receiver(receiver_of(__builtin_ctzll(rest) + 1));
+		wake_receiver(ctl_signal_receiver(__builtin_ctzll(rest) + 1));
 }
 
 static bool ignored(int number)
@@ -173,7 +172,7 @@ static void default_info(int number, siginfo_t *info)
 
 int ctl_signal_send(struct ctl_thread *t, int number, const siginfo_t *info)
 {
-	struct ctl_thread *to = t ? t : receiver_of(number ? number : 1);
+	struct ctl_thread *to = t ? t : ctl_signal_receiver(number ? number : 1);
 	siginfo_t mine;
 
 	if (number < 0 || number >= SIGNAL_COUNT)
@@ -182,6 +181,8 @@ int ctl_signal_send(struct ctl_thread *t, int number, const siginfo_t *info)
 		return 0;
 	if (!info)
 		default_info(number, &mine);
+	if (number == SIGSTOP && ctl.borrowed)
+		ctl_go_alone();		/* its parent may wait for the stop */
 	if (number == SIGKILL || number == SIGSTOP || (!to && !ctl.kernel_threads)) {
 		ctl_outside_stale();
 		return -(int)sys_call6(SYS_rt_sigqueueinfo, sys_call(SYS_getpid, 0, 0, 0), number,
@@ -383,7 +384,7 @@ int ctl_signal_arrived(struct ctl_thread **target)
 			__atomic_fetch_and(&external_pending, ~BIT(number), __ATOMIC_RELEASE);
 			continue;
 		}
-		*target = receiver_of(number);
+		*target = ctl_signal_receiver(number);
 		if (*target)
 			return number;
 	}
