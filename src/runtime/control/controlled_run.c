@@ -2,6 +2,7 @@
  * A controlled run from before main to its end, and the report that it leaves for the tool.
  */
 #include "abi/mix.h"
+#include "runtime/control/library_waits.h"
 #include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 #include "runtime/core/tool_block.h"
@@ -69,6 +70,7 @@ void ctl_begin(void)
 	start_strategy();
 	ctl.block->ready = 1;
 	ctl.begun = true;
+	ctl_libraries_check();
 }
 
 void ctl_continue(void)
