@@ -80,6 +80,7 @@ void ctl_continue(void)
 	ctl.block->report.turns = ctl.turn_words;
 	ctl.block->report.threads = ctl.count;
 	start_strategy();
+	ctl_library_continue();
 }
 
 static enum ctl_report_state report_state(const struct ctl_thread *t)

@@ -13,6 +13,7 @@
 
 #include "runtime/control/library_waits.h"
 #include "runtime/control/model/external.h"
+#include "runtime/control/step.h"
 #include "runtime/core/sys.h"
 
 #define TICK_NS 1000000		/* between two signals */
@@ -39,10 +40,13 @@ struct kernel_sigevent {
 /* The calls that this thread is in, and what was the case at the last signal. */
 static __thread struct {
 	uint32_t depth;
-	int32_t timer;
+	int32_t timer;		/* with kernel threads */
 	uint64_t steps, cpu;
 	const void *cur;
 } wait_calls;
+
+static uint32_t waiters;	/* user-level threads in such calls */
+static int32_t shared_timer;	/* for all of them: they run on one kernel thread */
 
 SNARLRT_HIDDEN void snarlrt_tick_return(void);
 __asm__(".text\n"
@@ -69,6 +73,9 @@ static void on_tick(int number, siginfo_t *info, void *context)
 	if (wait_calls.cur == cur && wait_calls.steps == ctl.steps) {
 		if (now - wait_calls.cpu < SPIN_NS)
 			return;
+		/* It spins for sure: the scheduler need not see SPIN_EVENTS yields. */
+		ctl.current->unchanged_events = SPIN_EVENTS;
+		ctl_fast_path_end();
 		ctl_library_yield(interrupted, NULL);
 	}
 	wait_calls.cur = __snarl_tls.cur;
@@ -89,24 +96,49 @@ static void install(void)
 	sys_call6(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&set, 0, sizeof(set), 0, 0);
 }
 
-void ctl_library_call_begin(void)
+static int32_t timer_start(void)
 {
 	struct kernel_sigevent event = { .signal = TICK_SIGNAL, .notify = NOTIFY_THREAD };
 	struct itimerspec often = { { 0, TICK_NS }, { 0, TICK_NS } };
+	int32_t timer;
 
+	install();
+	event.thread = (int32_t)sys_call(SYS_gettid, 0, 0, 0);
+	if (sys_call(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0)
+		return -1;
+	sys_call6(SYS_timer_settime, timer, 0, (long)&often, 0, 0, 0);
+	return timer;
+}
+
+static void timer_stop(int32_t timer)
+{
+	if (timer >= 0)
+		sys_call(SYS_timer_delete, timer, 0, 0);
+}
+
+void ctl_library_call_begin(void)
+{
 	if (!ctl_on() || wait_calls.depth++)
 		return;
-	install();
 	wait_calls.cur = NULL;
-	event.thread = (int32_t)sys_call(SYS_gettid, 0, 0, 0);
-	if (sys_call(SYS_timer_create, CLOCK_MONOTONIC, &event, &wait_calls.timer) != 0)
-		wait_calls.timer = -1;
-	else
-		sys_call6(SYS_timer_settime, wait_calls.timer, 0, (long)&often, 0, 0, 0);
+	if (ctl.kernel_threads)
+		wait_calls.timer = timer_start();
+	else if (waiters++ == 0)
+		shared_timer = timer_start();
 }
 
 void ctl_library_call_end(void)
 {
-	if (wait_calls.depth && --wait_calls.depth == 0 && wait_calls.timer >= 0)
-		sys_call(SYS_timer_delete, wait_calls.timer, 0, 0);
+	if (!wait_calls.depth || --wait_calls.depth)
+		return;
+	if (ctl.kernel_threads)
+		timer_stop(wait_calls.timer);
+	else if (--waiters == 0)
+		timer_stop(shared_timer);
+}
+
+void ctl_library_continue(void)
+{
+	if (waiters)
+		shared_timer = timer_start();
 }

@@ -38,4 +38,7 @@ SNARLRT_HIDDEN void ctl_library_yield(void *context, const void *pc);
 SNARLRT_HIDDEN void ctl_library_call_begin(void);
 SNARLRT_HIDDEN void ctl_library_call_end(void);
 
+/* In a run that goes on from a snapshot: a forked process does not inherit the timer. */
+SNARLRT_HIDDEN void ctl_library_continue(void);
+
 #endif
