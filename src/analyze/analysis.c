@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "trace/read/kinds.h"
 
 const struct analysis *const analyses[ANALYSIS_COUNT + 1] = {
 #define ANALYSIS(name) &analysis_##name,
@@ -56,6 +57,49 @@ void analysis_context_free(struct analysis_context *ctx)
 	*ctx = (struct analysis_context){ 0 };
 }
 
+#define OPENMP_LIBRARIES 4u	/* a program has one or two */
+
+/* The code of OpenMP libraries. */
+struct openmp_code {
+	uint64_t start[OPENMP_LIBRARIES], end[OPENMP_LIBRARIES];
+	size_t count;
+};
+
+static void openmp_find(struct openmp_code *code, const struct reader *trace)
+{
+	static const char *const names[] = { "libgomp.", "libomp.", "libomp-", "libiomp5." };
+	const struct reader_info *info = reader_info(trace);
+
+	code->count = 0;
+	for (size_t i = 0; i < info->module_count && code->count < OPENMP_LIBRARIES; i++) {
+		const struct reader_module *m = &info->modules[i];
+		const char *slash = strrchr(m->path, '/');
+
+		for (size_t j = 0; slash && j < ARRAY_SIZE(names); j++) {
+			if (strncmp(slash + 1, names[j], strlen(names[j])) != 0)
+				continue;
+			code->start[code->count] = m->start;
+			code->end[code->count++] = m->end;
+			break;
+		}
+	}
+}
+
+/*
+ * Is this the library's own business? Its locks, and its accesses by memset and the like, are not
+ * the program's; the order that it makes is in other events.
+ */
+static bool openmp_own(const struct openmp_code *code, const struct event *ev)
+{
+	enum trace_class class = kind_class(ev->kind);
+
+	for (size_t i = 0; i < code->count; i++)
+		if (ev->pc >= code->start[i] && ev->pc < code->end[i])
+			return class == TRACE_CLASS_ACCESS || class == TRACE_CLASS_MUTEX ||
+			       class == TRACE_CLASS_COND || class == TRACE_CLASS_SYSTEM;
+	return false;
+}
+
 static int first_pass(struct reader *trace, const struct unshared *unshared,
 		      const struct analysis *const *which, void **states, struct track *track,
 		      struct findings *out, struct analysis_stats *stats, struct err *err)
@@ -64,8 +108,10 @@ static int first_pass(struct reader *trace, const struct unshared *unshared,
 	const struct event *ev;
 	const struct view *view;
 	struct lookahead ahead;
+	struct openmp_code openmp;
 	int got = 0;
 
+	openmp_find(&openmp, trace);
 	lookahead_open(&ahead, trace, unshared, which, states);
 	while ((ev = lookahead_next(&ahead, trace, &mark))) {
 		if (mark->skipped)
@@ -78,7 +124,7 @@ static int first_pass(struct reader *trace, const struct unshared *unshared,
 		}
 		track->view.unshared = mark->unshared;
 		track->view.ordered = mark->ordered;
-		for (size_t i = 0; which[i]; i++)
+		for (size_t i = 0; which[i] && !openmp_own(&openmp, ev); i++)
 			which[i]->event(states[i], ev, view, out);
 		track_done(track, ev);
 	}

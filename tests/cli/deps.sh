@@ -14,7 +14,7 @@ cat >fake/dpkg-query <<'X'
 #!/bin/sh
 printf 'installed %s \n' gcc g++ make clang libclang-rt-14-dev libdw-dev libelf-dev libzstd-dev \
 	libcmocka-dev libsqlite3-dev cmake meson ninja-build autoconf automake libtool pkgconf \
-	binutils clang-19 libclang-rt-19-dev gdb zsh fish chromium sqlite3 |
+	binutils clang-19 libclang-rt-19-dev libomp-14-dev gdb zsh fish chromium sqlite3 |
 	sed 's/pkgconf /pkgconf pkg-config (= 1.8)/'
 X
 cat >fake/apt-get <<'X'

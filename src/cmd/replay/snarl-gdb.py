@@ -464,6 +464,8 @@ def disable_runtime_locations(breakpoint):
 
 
 gdb.events.breakpoint_created.connect(disable_runtime_locations)
+# The runtime uses these for libraries that wait by themselves (control/library_waits.h).
+gdb.execute("handle SIGILL SIG61 nostop noprint pass", to_string=True)
 Start()
 NEXT = Next()
 Threads()

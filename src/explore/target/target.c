@@ -24,11 +24,17 @@
 
 /* Variables that change how a program runs on any machine: schedules save them. */
 static const char *const saved_names[] = {
-	"LANG", "LANGUAGE", "LC_*", "TZ", "LD_*", "MALLOC_*", "GLIBC_TUNABLES",
+	"LANG", "LANGUAGE", "LC_*", "TZ", "LD_*", "MALLOC_*", "GLIBC_TUNABLES", "OMP_*", "GOMP_*",
+	"KMP_*",
 };
 
-/* Variables about snarl itself: its options, and `_`, the shell's path of the snarl command. */
-static const char *const excluded_names[] = { "SNARL_*", "_" };
+/*
+ * Variables about snarl itself: its options, and `_`, the shell's path of the snarl command. How
+ * OpenMP's threads wait is set by target_exec.c.
+ */
+static const char *const excluded_names[] = {
+	"SNARL_*", "_", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY",
+};
 
 static bool named(const char *text, const char *name, size_t size)
 {

@@ -23,9 +23,15 @@
 
 #define OPTIONS_SIZE 2048u	/* SNARL_OPTIONS and SNARL_PAD together */
 
+/* Threads of OpenMP wait in the kernel at once: spinning is no use while one thread runs. */
+static const char *const openmp_waits[] = {
+	"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=0", "KMP_BLOCKTIME=0",
+};
+
 static char **environment(const struct target *t, const struct target_start *s)
 {
-	char **env = xcalloc(t->env_count + 3, sizeof(*env));
+	char **env = xcalloc(t->env_count + ARRAY_SIZE(openmp_waits) + 3, sizeof(*env));
+	size_t n = t->env_count;
 	struct buf options = { 0 };
 	size_t pad;
 
@@ -39,8 +45,10 @@ static char **environment(const struct target *t, const struct target_start *s)
 		buf_addf(&options, ":%s", s->extra);
 	pad = options.size < OPTIONS_SIZE ? OPTIONS_SIZE - options.size : 0;
 	memcpy(env, t->env, t->env_count * sizeof(*env));
-	env[t->env_count] = xstrdup(buf_string(&options));
-	env[t->env_count + 1] = xasprintf("SNARL_PAD=%0*d", (int)pad + 1, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(openmp_waits); i++)
+		env[n++] = xstrdup(openmp_waits[i]);
+	env[n++] = xstrdup(buf_string(&options));
+	env[n] = xasprintf("SNARL_PAD=%0*d", (int)pad + 1, 0);
 	buf_free(&options);
 	return env;
 }

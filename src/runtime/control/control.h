@@ -429,6 +429,7 @@ SNARLRT_HIDDEN void ctl_unmapped(const void *at, size_t size);
 /* Handlers of fatal signals (crash.c). */
 SNARLRT_HIDDEN void ctl_crash_install(void);
 SNARLRT_HIDDEN bool ctl_is_crash_handler(const void *handler);
+SNARLRT_HIDDEN void ctl_illegal_install(void);	/* again: the program has reset SIGILL */
 
 /* The fork server: returns in each child that is to run, never in the calling process. */
 SNARLRT_HIDDEN void ctl_serve(void);

@@ -2,6 +2,7 @@
  * A controlled run from before main to its end, and the report that it leaves for the tool.
  */
 #include "abi/mix.h"
+#include "runtime/control/library_waits.h"
 #include "runtime/control/step.h"
 #include "runtime/control/watchdog.h"
 #include "runtime/core/sys.h"
@@ -71,6 +72,7 @@ void ctl_begin(void)
 	start_strategy();
 	ctl.block->ready = 1;
 	ctl.begun = true;
+	ctl_libraries_check();
 	ctl_watchdog_begin();
 }
 
@@ -82,6 +84,7 @@ void ctl_continue(void)
 	ctl.block->report.turns = ctl.turn_words;
 	ctl.block->report.threads = ctl.count;
 	start_strategy();
+	ctl_library_continue();
 	ctl_watchdog_begin();
 }
 

@@ -12,6 +12,7 @@
 
 #include "runtime/control/control.h"
 #include "runtime/control/heap/heap.h"
+#include "runtime/control/library_waits.h"
 #include "runtime/control/single_step.h"
 #include "runtime/core/sys.h"
 
@@ -98,30 +99,59 @@ static void on_crash(int number, siginfo_t *info, void *context)
 	ctl_borrowed_crash();
 }
 
+static void set_action(int number, const struct kernel_action *action)
+{
+	sys_call6(SYS_rt_sigaction, number, (long)action, 0, sizeof(action->mask), 0, 0);
+}
+
+/* SIGILL also comes from replaced instructions of libraries, so its handler stays. */
+static void on_illegal(int number, siginfo_t *info, void *context)
+{
+	const struct kernel_action none = { 0 };
+
+	if (info->si_code > 0 && ctl_library_trap(context))
+		return;
+	set_action(number, &none);
+	on_crash(number, info, context);
+}
+
 bool ctl_is_crash_handler(const void *handler)
 {
-	return handler == (const void *)(uintptr_t)on_crash;
+	return handler == (const void *)(uintptr_t)on_crash ||
+	       handler == (const void *)(uintptr_t)on_illegal;
+}
+
+/* Installs the handler of `number` unless the program has one of its own, or ignores the signal. */
+static void install(int number)
+{
+	struct kernel_action old = { 0 }, ours = {
+		.handler = on_crash,
+		.flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK | KERNEL_RESTORER,
+		.restorer = snarlrt_signal_return,
+	};
+
+	if (number == SIGILL) {
+		/* The handler may switch threads: it runs on the thread's own stack. */
+		ours.handler = on_illegal;
+		ours.flags = SA_SIGINFO | SA_NODEFER | KERNEL_RESTORER;
+	}
+	sys_call6(SYS_rt_sigaction, number, 0, (long)&old, sizeof(old.mask), 0, 0);
+	if (!old.handler)
+		set_action(number, &ours);
+}
+
+void ctl_illegal_install(void)
+{
+	install(SIGILL);
 }
 
 void ctl_crash_install(void)
 {
 	static char stack[SIGNAL_STACK_BYTES] __attribute__((aligned(16)));
 	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct kernel_action ours = {
-		.handler = on_crash,
-		.flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK | KERNEL_RESTORER,
-		.restorer = snarlrt_signal_return,
-	};
 
 	find_program_code();
 	sys_call(SYS_sigaltstack, &alternate, 0, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++) {
-		struct kernel_action old = { 0 };
-
-		sys_call6(SYS_rt_sigaction, fatal_signals[i], 0, (long)&old, sizeof(old.mask), 0,
-			  0);
-		if (!old.handler)
-			sys_call6(SYS_rt_sigaction, fatal_signals[i], (long)&ours, 0,
-				  sizeof(ours.mask), 0, 0);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(fatal_signals); i++)
+		install(fatal_signals[i]);
 }

@@ -18,6 +18,7 @@
  */
 #include <ucontext.h>
 
+#include "runtime/control/library_waits.h"
 #include "runtime/control/model/external.h"
 #include "runtime/control/watchdog.h"
 #include "runtime/core/deferred_signals.h"
@@ -200,6 +201,8 @@ static void trampoline(int number, siginfo_t *info, void *context)
 	uintptr_t handler = packed & ~WITH_INFO;
 	struct snarlrt_handler here = { .number = number, .pc = (const void *)(handler + 1) };
 
+	if (mode_controls() && number == SIGILL && info->si_code > 0 && ctl_library_trap(context))
+		return;
 	if (mode_controls() && ctl_signal_catch(number, info))
 		return;
 	if (defer(number, info, interrupted, &here)) {
@@ -273,11 +276,16 @@ static void show_program_handler(struct sigaction *old, const struct action *bef
 		old->sa_flags &= ~SA_SIGINFO;
 }
 
-/* Signals that an instruction causes are handled at once, with the program's flags. */
+/*
+ * Signals that an instruction causes are handled at once, with the program's flags. SIGILL may come
+ * again and again, from libraries (control/library_waits.h), and its handler may switch threads.
+ */
 static int kernel_flags(int number, int flags)
 {
+	if (mode_controls() && number == SIGILL)
+		return (flags | SA_NODEFER) & ~(SA_RESETHAND | SA_ONSTACK);
 	if (!mode_controls() || number == SIGSEGV || number == SIGBUS ||
-	    number == SIGFPE || number == SIGILL || number == SIGTRAP)
+	    number == SIGFPE || number == SIGTRAP)
 		return flags;
 	return (flags | SA_RESTART) & ~SA_RESETHAND;
 }
@@ -310,6 +318,8 @@ static int install(int number, const struct sigaction *act, struct sigaction *ol
 		*a = before;
 	if (got == 0 && old)
 		show_program_handler(old, &before);
+	if (got == 0 && act && !ours && number == SIGILL && mode_controls())
+		ctl_illegal_install();
 	return got;
 }
 

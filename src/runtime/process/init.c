@@ -14,6 +14,7 @@
 #include "abi/run_options.h"
 #include "runtime/control/control.h"
 #include "runtime/control/control_mode.h"
+#include "runtime/control/library_waits.h"
 #include "runtime/control/model/external.h"
 #include "runtime/core/process_calls.h"
 #include "runtime/core/sys.h"
@@ -128,6 +129,7 @@ static void start_control(const struct run_options *o, char **envp)
 	ctl.tracing = o->trace[0] && o->server == RUN_NO_SERVER && snarlrt_process_open(o);
 	ctl.values = ctl.tracing && o->values;
 	ctl_crash_install();
+	ctl_libraries_scan();
 	on_exit(at_controlled_exit, NULL);
 	snarlrt_process_init();
 	find_main_stack(envp);

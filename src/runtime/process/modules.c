@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include "runtime/control/control.h"
+#include "runtime/control/library_waits.h"
 #include "runtime/core/arena.h"
 #include "runtime/core/deferred_signals.h"
 #include "runtime/core/lock.h"
@@ -250,8 +251,10 @@ void snarlrt_modules_scan(void)
 	uint64_t mask;
 	int nothing_new;
 
-	if (mode_controls())
+	if (mode_controls()) {
+		ctl_libraries_scan();
 		report_opened();
+	}
 	if (mode_is_off() || (!snarlrt.live && !mode_monitors()))
 		return;
 	mask = snarlrt_signals_block();

@@ -122,6 +122,12 @@ static void add_link_tail(struct args *a, const struct scan *s, const char *lib)
 		args_add(a, "-Xlinker");
 		args_addf(a, "--dynamic-list=%s/snarl-exports.txt", lib);
 	}
+	/*
+	 * The runtime defines wrappers of libgomp's functions: if the program uses no others, a
+	 * linker that is called with --as-needed leaves the library out.
+	 */
+	if (s->libgomp && !s->is_static)
+		args_add(a, "-Wl,--push-state,--no-as-needed,-lgomp,--pop-state");
 	args_add(a, "-lpthread");
 	args_add(a, "-ldl");
 	if (s->no_libc) {

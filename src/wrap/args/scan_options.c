@@ -321,6 +321,10 @@ static void read_stage(struct reading *r, const char *word)
 		s->is_static = true;
 	else if (is_one_of(word, bare, ARRAY_SIZE(bare)))
 		s->no_libc = true;
+	else if (strcmp(word, "-fopenmp") == 0 || starts(word, "-fopenmp="))
+		s->libgomp = r->clang ? strcmp(word, "-fopenmp=libgomp") == 0 : true;
+	else if (strcmp(word, "-fno-openmp") == 0)
+		s->libgomp = false;
 	else if (starts(word, "-Wl,"))
 		read_linker_list(s, word + 4);
 	r->libraries |= starts(word, "-l") || (starts(word, "-Wl,") && word[4] != '-');

@@ -31,6 +31,7 @@ struct scan {
 	bool shared;		/* -shared */
 	bool relocatable;	/* -r */
 	bool is_static;		/* -static, -static-pie */
+	bool libgomp;		/* -fopenmp for libgomp */
 	bool no_libc;		/* -nostdlib and the like: no libc unless a word names it */
 	bool pic;		/* -fPIC, -fpic; not -fPIE */
 	bool debug;		/* an option chooses a level of -g, also -g0 */

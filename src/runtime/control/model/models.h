@@ -119,6 +119,15 @@ SNARLRT_HIDDEN void model_guard_abort(uint64_t *guard, const void *pc);
  */
 SNARLRT_HIDDEN bool model_futex(const long v[6], long *answer, const void *pc);
 
+/*
+ * Locks that a library implements (library_lock.c). model_library_lock() waits until no thread
+ * holds the lock, or only the calling one and `nests`, and makes it the holder; then the library's
+ * lock function does not block. _locked() is for an attempt that succeeded. No events.
+ */
+SNARLRT_HIDDEN void model_library_lock(const void *object, bool nests, const void *pc);
+SNARLRT_HIDDEN void model_library_locked(const void *object, const void *pc);
+SNARLRT_HIDDEN void model_library_unlocked(const void *object);
+
 /* The rest is for the models only. */
 
 /*
