@@ -4,9 +4,8 @@
  *
  * While a thread is in a call that may contain such a loop, a timer signals it. Two signals inside
  * the library, with SPIN_NS of CPU time but no event in between, mean that the thread waits: it
- * yields. The
- * yield is the same event whenever the signals come, because nothing changes in between: the
- * thread has come to where only another thread can help.
+ * yields. The yield is the same event whenever the signals come, because nothing changes in
+ * between: the thread has come to where only another thread can help.
  */
 #include <time.h>
 #include <ucontext.h>
@@ -18,7 +17,7 @@
 
 #define TICK_NS 1000000		/* between two signals */
 #define SPIN_NS 500000		/* more than such a call computes between two events */
-#define TICK_SIGNAL 61		/* a real-time signal that programs seldom use */
+#define TICK_SIGNAL 60		/* programs seldom use it; 61 is the watchdog's */
 #define SA_RESTORER 0x04000000ull
 
 /* The kernel's struct sigaction and struct sigevent. */
