@@ -455,4 +455,13 @@ SNARLRT_HIDDEN void ctl_poison(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_unpoison(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *pc);
 
+/*
+ * An operation of `kind` on a lock, condition or the like uses `object`. If that is poisoned, notes
+ * the event with `arg` and fails the run: ctl_heap_bad_use().
+ */
+SNARLRT_HIDDEN void ctl_object_used(enum trace_kind kind, const void *object, uint64_t arg,
+				    const void *pc);
+SNARLRT_HIDDEN void ctl_heap_bad_use(enum trace_kind kind, const void *object, uint64_t arg,
+				     const void *pc);
+
 #endif
