@@ -362,6 +362,7 @@ static void note_exit(int status, const void *pc)
 /* The exit handler of process/init.c, which runs last, writes the rest of the trace. */
 SNARLRT_INTERPOSE void exit(int status)
 {
+	ctl_exit_point(SNARLRT_PC());
 	ctl_exit_begins();
 	note_exit(status, SNARLRT_PC());
 	REAL(exit)(status);
@@ -371,6 +372,8 @@ SNARLRT_INTERPOSE void exit(int status)
 #define EXIT_NOW_FN(name)                                                                 \
 	SNARLRT_INTERPOSE void name(int status)                                           \
 	{                                                                                 \
+		if (!snarlrt_exit_noted)                                                  \
+			ctl_exit_point(SNARLRT_PC());                                     \
 		note_exit(status, SNARLRT_PC());                                          \
 		if (snarlrt_own_process())                                                \
 			snarlrt_finish(status);                                           \
@@ -385,6 +388,7 @@ EXIT_NOW_FN(_Exit)
 
 SNARLRT_INTERPOSE void quick_exit(int status)
 {
+	ctl_exit_point(SNARLRT_PC());
 	note_exit(status, SNARLRT_PC());
 	quick_status = status;
 	if (!registered) {
