@@ -399,6 +399,18 @@ SNARLRT_INTERPOSE void quick_exit(int status)
 	__builtin_unreachable();
 }
 
+/* Code compiled with -fstack-protector calls it when a function returns with a damaged frame. */
+SNARLRT_INTERPOSE void __stack_chk_fail(void)
+{
+	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_fail(CTL_FAIL_OVERFLOW, NULL, SNARLRT_PC(), NULL, NULL,
+			 "stack overflow: the function wrote past a buffer in its frame, "
+			 "as found when it returned");
+	REAL(__stack_chk_fail)();
+	__builtin_unreachable();
+}
+
 /*
  * Does not finish the trace: a handler of SIGABRT may leave by longjmp, and the tool finds the last
  * events in live memory.

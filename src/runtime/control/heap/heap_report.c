@@ -95,7 +95,7 @@ static void fail_access(struct message *what, uint64_t addr, const struct ctl_he
 		ctl_fail(CTL_FAIL_UAF, (const void *)b->start, pc, (const void *)b->free_pc,
 			 (const void *)b->malloc_pc, what->text);
 	else
-		ctl_fail(CTL_FAIL_MISUSE, (const void *)b->start, pc, NULL,
+		ctl_fail(CTL_FAIL_OVERFLOW, (const void *)b->start, pc, NULL,
 			 (const void *)b->malloc_pc, what->text);
 }
 
