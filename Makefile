@@ -62,7 +62,8 @@ tools_bin := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(tools_src))
 
 # What the compiler links programs with; the ASan tree has copies.
 support := lib/libsnarlrt.a lib/libsnarlrt-static.a lib/snarl-exports.txt lib/snarl-wraps.txt \
-	lib/snarl-gcc.specs lib/snarl-gdb.py include/snarl.h share/snarl-toolchain.cmake
+	lib/snarl-gcc.specs lib/snarl-gdb.py include/snarl.h share/snarl-toolchain.cmake \
+	share/seccomp.json
 
 # What is only installed: man pages from docs/, completions from --help, files for other
 # build systems. A page of a command begins with its name.
@@ -234,6 +235,10 @@ $(B)/share/snarl-toolchain.cmake: src/wrap/snarl-toolchain.cmake
 	@mkdir -p $(@D)
 	cp $< $@
 
+$(B)/share/seccomp.json: src/cmd/doctor/seccomp.json
+	@mkdir -p $(@D)
+	cp $< $@
+
 # $(call man_rule,PAGE OF docs/,NAME,SECTION)
 define man_rule
 $(B)/share/man/man$(3)/$(2).$(3): docs/$(1).md scripts/man src/base/version.h
@@ -368,7 +373,8 @@ install-built:
 	install -m644 $(addprefix $(B)/,$(filter lib/%,$(support))) "$(dest)/lib/snarl"
 	install -m644 include/snarl.h "$(dest)/include"
 	install -m644 include/snarl.h "$(dest)/lib/snarl/include"
-	install -m644 $(B)/share/snarl-toolchain.cmake "$(dest)/share/snarl"
+	install -m644 $(B)/share/snarl-toolchain.cmake $(B)/share/seccomp.json \
+		"$(dest)/share/snarl"
 	install -m644 cmake/SnarlConfig.cmake $(B)/share/SnarlConfigVersion.cmake \
 		"$(dest)/share/cmake/Snarl"
 	install -m644 meson/snarl.ini "$(dest)/share/meson/native/snarl"

@@ -74,6 +74,7 @@ enum ctl_failure {
 	CTL_FAIL_DOUBLE_FREE,
 	CTL_FAIL_BAD_FREE,	/* free() of an address that no allocation returned */
 	CTL_FAIL_MISUSE,	/* a lock, condition or thread used against its rules */
+	CTL_FAIL_OVERFLOW,	/* access beside a heap block, or past a buffer on the stack */
 };
 
 /* request.flags */
@@ -173,6 +174,7 @@ struct ctl_report {
 	/*
 	 * Addresses that explain a failure.
 	 *   use after free   object; pc of the access, pc2 of free(), pc3 of malloc()
+	 *   overflow         the same without pc2; on the stack only pc, where the function returns
 	 *   misuse           object and pc of the call
 	 *   signal           pc of the instruction + 1; object is the address it accessed, or 0
 	 *   diverged         object and pc of the first event that is not the schedule's

@@ -24,6 +24,7 @@ static const struct {
 	{ "double-free", "Memory was freed twice" },
 	{ "bad-free", "Memory was freed that was not allocated" },
 	{ "misuse", "A lock, condition or thread was misused" },
+	{ "overflow", "Memory beside a heap block or a buffer was accessed" },
 	{ "processes", "The program started too many processes" },
 };
 
@@ -52,7 +53,7 @@ static const struct {
 	{ "start", "starts" }, { "end", "ends" }, { "join", "joins" }, { "malloc", "allocates" },
 	{ "free", "frees" },
 	{ "cancel", "cancels" }, { "detach", "detaches" }, { "use", "uses" },
-	{ "misuse", "misuses" },
+	{ "misuse", "misuses" }, { "overflow", "leaves the bounds of" },
 	{ "once-begin", "runs the initialiser of" }, { "once-end", "has initialised" },
 	{ "once-pass", "finds initialised:" },
 	{ "assert", "fails its assertion" }, { "crash", "crashes" }, { "abort", "aborts" },

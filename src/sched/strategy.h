@@ -54,17 +54,31 @@ struct sched_event {
 	uint8_t pad[3];
 };
 
-/* Two events are independent if executing them in either order leads to the same state. */
+/* Does the event access memory (1), or use a lock, condition and the like (2)? 0: neither. */
+static inline unsigned sched_target(const struct sched_event *e)
+{
+	if (e->op >= SCHED_OP_READ && e->op <= SCHED_OP_UPDATE)
+		return 1;
+	if ((e->op >= SCHED_OP_ACQUIRE && e->op <= SCHED_OP_WAKE) || e->op == SCHED_OP_OTHER)
+		return 2;
+	return 0;
+}
+
+/*
+ * Two events are independent if executing them in either order leads to the same state. The free of
+ * a block is a write, which a use of a lock in the block depends on.
+ */
 static inline bool sched_dependent(const struct sched_event *a, const struct sched_event *b)
 {
-	bool memory_a = a->op >= SCHED_OP_READ && a->op <= SCHED_OP_UPDATE;
-	bool memory_b = b->op >= SCHED_OP_READ && b->op <= SCHED_OP_UPDATE;
+	unsigned target_a = sched_target(a), target_b = sched_target(b);
 
 	if (a->op == SCHED_OP_READ && b->op == SCHED_OP_READ)
 		return false;
 	if (a->op == SCHED_OP_CALL && b->op == SCHED_OP_CALL)
 		return true;	/* the order of output is visible outside the process */
-	if (memory_a != memory_b || !a->object || !b->object)
+	if ((target_a == 1) != (target_b == 1) && !(target_a && target_b))
+		return false;
+	if (!a->object || !b->object)
 		return false;
 	return a->object < b->object + b->size && b->object < a->object + a->size;
 }

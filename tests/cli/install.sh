@@ -39,6 +39,7 @@ share/man/man7/snarl-strategies.7
 share/man/man7/snarl-suppressions.7
 share/meson/native/snarl
 share/pkgconfig/snarl.pc
+share/snarl/seccomp.json
 share/snarl/snarl-toolchain.cmake
 share/zsh/site-functions/_snarl
 F

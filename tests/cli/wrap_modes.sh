@@ -53,6 +53,18 @@ modes() {
 	runs ./a
 	has a ' T __tsan_init$'
 	! readelf -d a | grep -q tsan || fail "$cc: libtsan is linked"
+	what='a fence with -Werror'
+	cat >fence.cc <<-'EOF'
+		#include <atomic>
+		int read_flag(const std::atomic<int> *flag)
+		{
+			int value = flag->load(std::memory_order_relaxed);
+			std::atomic_thread_fence(std::memory_order_acquire);
+			return value;
+		}
+	EOF
+	ok snarl-c++ -O2 -Wall -Wextra -Werror -c fence.cc
+	ok snarl-c++ --production -O2 -Wall -Wextra -Werror -c fence.cc
 	what='options of code generation'
 	for options in -O0 -O3 -Os '-no-pie -fno-pie' '-fPIC' -fno-plt -masm=intel -pipe \
 		-mcmodel=large\ -no-pie\ -fno-pie -gdwarf-4 -gz -fsanitize=thread \

@@ -136,7 +136,8 @@ static void check_aslr(struct doctor_finding *f)
 		return;
 	}
 	doctor_report(f, DOCTOR_WARN, "address randomisation cannot be turned off (personality)");
-	doctor_advise(f, "replay needs it; in a container: --security-opt seccomp=unconfined");
+	doctor_advise(f, "controlled runs need it; in a container: --security-opt "
+			 "seccomp=…/share/snarl/seccomp.json");
 }
 
 static int try_ptrace(void)

@@ -24,8 +24,8 @@ static bool site_matches(const struct suppressions *s, enum suppress_type type,
 }
 
 /*
- * True if suppression lines cover all key sites of the failure. Only deadlocks, misuse, use after
- * free and double free can be suppressed by their sites.
+ * True if suppression lines cover all key sites of the failure. Only deadlocks, misuse, overflows,
+ * use after free and double free can be suppressed by their sites.
  */
 static bool sites_match(const struct oracle_result *r, const struct suppressions *s,
 			struct places *places)
@@ -35,7 +35,7 @@ static bool sites_match(const struct oracle_result *r, const struct suppressions
 	switch (r->failure) {
 	case ORACLE_DEADLOCK: type = SUPPRESS_DEADLOCK; break;
 	case ORACLE_MISUSE: type = SUPPRESS_MUTEX; break;
-	case ORACLE_UAF: case ORACLE_DOUBLE_FREE: type = SUPPRESS_RACE; break;
+	case ORACLE_UAF: case ORACLE_DOUBLE_FREE: case ORACLE_OVERFLOW: type = SUPPRESS_RACE; break;
 	default: return false;
 	}
 	for (size_t i = 0; i < r->key_site_count; i++)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "trace/read/kinds.h"
 
 struct walk {
 	struct map blocks;	/* address of a block to its size; 0: freed */
@@ -60,12 +61,12 @@ static void find(struct walk *w, struct reader *r)
 		if (!is_user(w, r, ev.thread))
 			continue;
 		w->used = (struct candidate_event){
-			.thread = ev.thread, .index = index, .time = ev.time, .addr = ev.addr,
-			.size = ev.size, .pc = ev.pc,
+			.thread = ev.thread, .kind = ev.kind, .index = index, .time = ev.time,
+			.addr = ev.addr, .size = ev.size, .pc = ev.pc,
 		};
 	}
-	if (w->used.pc != w->use_pc || w->object - w->used.addr >= w->used.size ||
-	    w->used.time < w->freed.time)
+	if (w->used.pc != w->use_pc || w->used.time < w->freed.time ||
+	    (kind_has_size(w->used.kind) && w->object - w->used.addr >= w->used.size))
 		w->used.index++;	/* the trace ends before the use */
 }
 
@@ -87,6 +88,22 @@ static void count(struct walk *w, struct reader *r)
 	w->used.nth++;
 }
 
+/* Reads from the failure's text what the use was: "4-byte write at ..." or "unlock at ...". */
+static void read_use(struct candidate_event *used, const char *text)
+{
+	static const char head[] = "use after free: ";
+	int kind;
+
+	if (strncmp(text, head, sizeof(head) - 1) == 0)
+		text += sizeof(head) - 1;
+	kind = kind_find(text, strcspn(text, " "));
+	used->size = kind >= 0 ? 1 : strtoull(text, NULL, 10);
+	if (kind >= 0)
+		used->kind = (uint16_t)kind;
+	else
+		used->kind = strstr(text, "-byte write ") ? TRACE_WRITE : TRACE_READ;
+}
+
 bool use_after_free_candidate(struct reader *r, const char *user,
 			      const struct oracle_result *failure, struct candidate *out)
 {
@@ -104,10 +121,9 @@ bool use_after_free_candidate(struct reader *r, const char *user,
 	}
 	if (found) {
 		count(&w, r);
-		w.used.kind = strstr(failure->text, " write ") ? TRACE_WRITE : TRACE_READ;
+		read_use(&w.used, failure->text);
 		w.used.pc = w.use_pc;
 		w.used.addr = w.object;
-		w.used.size = strtoull(failure->text, NULL, 10);
 		*out = (struct candidate){
 			.class = CANDIDATE_ORDER,
 			.pattern = PATTERN_USE_FREE,

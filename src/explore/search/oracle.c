@@ -37,6 +37,7 @@ static const struct {
 	[ORACLE_DOUBLE_FREE] = { "double-free", "memory" },
 	[ORACLE_BAD_FREE] = { "bad-free", "memory" },
 	[ORACLE_MISUSE] = { "misuse", "misuse" },
+	[ORACLE_OVERFLOW] = { "overflow", "memory" },
 	[ORACLE_BOMB] = { "processes", "other" },
 };
 
@@ -208,6 +209,12 @@ static void judge_runtime(const struct ctl_report *report, struct oracle_result 
 			 report->failure == CTL_FAIL_UAF ? "use" : "free");
 		if (report->pc2)
 			add_site(r, UINT32_MAX, report->pc2, report->object, "free");
+		if (report->pc3)
+			add_site(r, UINT32_MAX, report->pc3, report->object, "malloc");
+		break;
+	case CTL_FAIL_OVERFLOW:
+		fail(r, ORACLE_OVERFLOW, 0);
+		add_site(r, report->thread, report->pc, report->object, "overflow");
 		if (report->pc3)
 			add_site(r, UINT32_MAX, report->pc3, report->object, "malloc");
 		break;

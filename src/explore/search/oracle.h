@@ -46,6 +46,7 @@ enum oracle_failure {
 	ORACLE_DOUBLE_FREE,
 	ORACLE_BAD_FREE,	/* free of an address that malloc never returned */
 	ORACLE_MISUSE,		/* a lock, condition or thread used against its rules */
+	ORACLE_OVERFLOW,	/* access beside a heap block, or past a buffer on the stack */
 	ORACLE_BOMB,		/* fork bomb: too many processes */
 };
 

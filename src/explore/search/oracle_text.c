@@ -110,6 +110,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 	case ORACLE_DOUBLE_FREE: buf_add_text(out, "double free"); break;
 	case ORACLE_BAD_FREE: buf_add_text(out, "free of memory that was not allocated"); break;
 	case ORACLE_MISUSE: buf_add_text(out, "misuse"); break;
+	case ORACLE_OVERFLOW: buf_add_text(out, "overflow"); break;
 	case ORACLE_BOMB: buf_add_text(out, "made too many processes"); break;
 	}
 	if (r->failure == ORACLE_SIGNAL || r->failure == ORACLE_ASSERT ||

@@ -339,12 +339,14 @@ SNARLRT_HIDDEN uint64_t ctl_call_stack_hash(uint32_t thread);	/* sched_point.con
  *
  * ctl_threads_prepare() is called before a fork and allocates for runs with that many threads.
  * ctl_thread_first() makes the main thread a controlled one, and ctl_main_thread() runs main.
- * ctl_exit_begins() runs the thread's C++ destructors when exit() is called.
+ * ctl_exit_point() is a point before the process ends, if that ends other threads, too: they may
+ * take steps before. ctl_exit_begins() runs the thread's C++ destructors when exit() is called.
  */
 SNARLRT_HIDDEN void ctl_threads_prepare(uint32_t threads);
 SNARLRT_HIDDEN void ctl_thread_first(void);
 SNARLRT_HIDDEN int ctl_main_thread(int (*main)(int, char **, char **), int argc, char **argv,
 				   char **envp);
+SNARLRT_HIDDEN void ctl_exit_point(const void *pc);
 SNARLRT_HIDDEN void ctl_exit_begins(void);
 
 /*
@@ -502,5 +504,14 @@ SNARLRT_HIDDEN void ctl_touch_freed(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_poison(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_unpoison(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *pc);
+
+/*
+ * An operation of `kind` on a lock, condition or the like uses `object`. If that is poisoned, notes
+ * the event with `arg` and fails the run: ctl_heap_bad_use().
+ */
+SNARLRT_HIDDEN void ctl_object_used(enum trace_kind kind, const void *object, uint64_t arg,
+				    const void *pc);
+SNARLRT_HIDDEN void ctl_heap_bad_use(enum trace_kind kind, const void *object, uint64_t arg,
+				     const void *pc);
 
 #endif

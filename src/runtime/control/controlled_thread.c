@@ -266,6 +266,17 @@ int ctl_main_thread(int (*main)(int, char **, char **), int argc, char **argv, c
 	exit(status);
 }
 
+void ctl_exit_point(const void *pc)
+{
+	if (!ctl_on())
+		return;
+	for (uint32_t i = 0; i < ctl.count; i++)
+		if (ctl.threads[i] != ctl.current && ctl.threads[i]->state == CTL_LIVE) {
+			ctl_point(SCHED_OP_CALL, NULL, pc);
+			return;
+		}
+}
+
 void ctl_exit_begins(void)
 {
 	if (ctl_on())

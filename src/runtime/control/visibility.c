@@ -58,6 +58,18 @@ bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc)
 	return visible;
 }
 
+void ctl_object_used(enum trace_kind kind, const void *object, uint64_t arg, const void *pc)
+{
+	uint64_t addr = (uint64_t)(uintptr_t)object;
+	uint16_t word;
+
+	if (addr >> SHADOW_USER_BITS)
+		return;
+	word = *shadow_of(addr);
+	if (unlikely(word == POISON || word == POISON_SHARED))
+		ctl_heap_bad_use(kind, object, arg, pc);
+}
+
 static bool is_alive(uint16_t owner)
 {
 	uint32_t number = owner / 2u - 1;

@@ -106,6 +106,8 @@ void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noretu
 __sighandler_t __sysv_signal(int sig, __sighandler_t handler);
 __sighandler_t bsd_signal(int sig, __sighandler_t handler);
 
+void __stack_chk_fail(void) __attribute__((noreturn));
+
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
 		      int (*init)(int, char **, char **), void (*fini)(void),
 		      void (*rtld_fini)(void), void *stack_end);

@@ -162,7 +162,7 @@ SNARLRT_INTERPOSE int mtx_init(mtx_t *mutex, int type)
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, mutex, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_MUTEX_INIT, mutex, SNARLRT_PC());
 	got = REAL(mtx_init)(mutex, type);
 	snarlrt_note(TRACE_MUTEX_INIT, TRACE_C11, mutex, posix, errno_of(got), SNARLRT_PC());
 	return got;
@@ -239,7 +239,7 @@ SNARLRT_INTERPOSE int cnd_init(cnd_t *cond)
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, cond, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_COND_INIT, cond, SNARLRT_PC());
 	got = REAL(cnd_init)(cond);
 	snarlrt_note(TRACE_COND_INIT, TRACE_C11, cond, 0, errno_of(got), SNARLRT_PC());
 	return got;

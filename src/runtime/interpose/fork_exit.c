@@ -369,6 +369,7 @@ static void note_exit(int status, const void *pc)
 /* The exit handler of process/init.c, which runs last, writes the rest of the trace. */
 SNARLRT_INTERPOSE void exit(int status)
 {
+	ctl_exit_point(SNARLRT_PC());
 	ctl_exit_begins();
 	note_exit(status, SNARLRT_PC());
 	REAL(exit)(status);
@@ -378,6 +379,8 @@ SNARLRT_INTERPOSE void exit(int status)
 #define EXIT_NOW_FN(name)                                                                 \
 	SNARLRT_INTERPOSE void name(int status)                                           \
 	{                                                                                 \
+		if (!snarlrt_exit_noted)                                                  \
+			ctl_exit_point(SNARLRT_PC());                                     \
 		note_exit(status, SNARLRT_PC());                                          \
 		if (snarlrt_own_process())                                                \
 			snarlrt_finish(status);                                           \
@@ -392,6 +395,7 @@ EXIT_NOW_FN(_Exit)
 
 SNARLRT_INTERPOSE void quick_exit(int status)
 {
+	ctl_exit_point(SNARLRT_PC());
 	note_exit(status, SNARLRT_PC());
 	quick_status = status;
 	if (!registered) {
@@ -399,6 +403,18 @@ SNARLRT_INTERPOSE void quick_exit(int status)
 		ctl_finish(status);
 	}
 	REAL(quick_exit)(status);
+	__builtin_unreachable();
+}
+
+/* Code compiled with -fstack-protector calls it when a function returns with a damaged frame. */
+SNARLRT_INTERPOSE void __stack_chk_fail(void)
+{
+	snarlrt_real_ready();
+	if (ctl_on())
+		ctl_fail(CTL_FAIL_OVERFLOW, NULL, SNARLRT_PC(), NULL, NULL,
+			 "stack overflow: the function wrote past a buffer in its frame, "
+			 "as found when it returned");
+	REAL(__stack_chk_fail)();
 	__builtin_unreachable();
 }
 

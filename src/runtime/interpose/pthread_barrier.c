@@ -12,7 +12,7 @@ SNARLRT_INTERPOSE int pthread_barrier_init(pthread_barrier_t *barrier,
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, barrier, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_BARRIER_INIT, barrier, SNARLRT_PC());
 	result = REAL(pthread_barrier_init)(barrier, attr, count);
 	snarlrt_note(TRACE_BARRIER_INIT, 0, barrier, count, result, SNARLRT_PC());
 	return result;

@@ -13,7 +13,7 @@ SNARLRT_INTERPOSE int pthread_cond_init(pthread_cond_t *cond, const pthread_cond
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, cond, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_COND_INIT, cond, SNARLRT_PC());
 	result = REAL(pthread_cond_init)(cond, attr);
 	snarlrt_note(TRACE_COND_INIT, 0, cond, 0, result, SNARLRT_PC());
 	return result;

@@ -29,7 +29,7 @@ SNARLRT_INTERPOSE int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_m
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, mutex, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_MUTEX_INIT, mutex, SNARLRT_PC());
 	result = REAL(pthread_mutex_init)(mutex, attr);
 	snarlrt_note(TRACE_MUTEX_INIT, 0, mutex, type_of(attr), result, SNARLRT_PC());
 	return result;

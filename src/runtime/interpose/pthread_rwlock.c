@@ -11,7 +11,7 @@ SNARLRT_INTERPOSE int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, lock, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_RWLOCK_INIT, lock, SNARLRT_PC());
 	result = REAL(pthread_rwlock_init)(lock, attr);
 	snarlrt_note(TRACE_RWLOCK_INIT, 0, lock, 0, result, SNARLRT_PC());
 	return result;

@@ -10,7 +10,7 @@ SNARLRT_INTERPOSE int pthread_spin_init(pthread_spinlock_t *lock, int shared)
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, (const void *)lock, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_SPIN_INIT, (const void *)lock, SNARLRT_PC());
 	result = REAL(pthread_spin_init)(lock, shared);
 	snarlrt_note(TRACE_SPIN_INIT, 0, (const void *)lock, 0, result, SNARLRT_PC());
 	return result;

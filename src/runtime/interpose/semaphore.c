@@ -12,7 +12,7 @@ SNARLRT_INTERPOSE int sem_init(sem_t *sem, int shared, unsigned value)
 
 	snarlrt_real_ready();
 	if (ctl_on())
-		ctl_point(SCHED_OP_OTHER, sem, SNARLRT_PC());
+		model_point(SCHED_OP_OTHER, TRACE_SEM_INIT, sem, SNARLRT_PC());
 	got = REAL(sem_init)(sem, shared, value);
 	snarlrt_note(TRACE_SEM_INIT, 0, sem, value, got ? errno : 0, SNARLRT_PC());
 	return got;
@@ -108,6 +108,15 @@ SNARLRT_INTERPOSE int sem_clockwait(sem_t *sem, clockid_t clock, const struct ti
 	call.result = got ? errno : 0;
 	call.returned = true;
 	return got;
+}
+
+/* Leaves no event: the value says nothing about order. */
+SNARLRT_INTERPOSE int sem_getvalue(sem_t *sem, int *value)
+{
+	snarlrt_real_ready();
+	if (ctl_on())
+		model_sem_reading(sem, SNARLRT_PC());
+	return REAL(sem_getvalue)(sem, value);
 }
 
 SNARLRT_INTERPOSE int sem_post(sem_t *sem)

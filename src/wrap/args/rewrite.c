@@ -75,6 +75,7 @@ static void add_compile_head(struct args *a, const struct scan *s,
 	if (config->kind == COMPILER_CLANG && instrument) {
 		rewrite_clang_instrumentation(s, a);
 		args_add(a, REWRITE_CLANG_ROLLED);
+		args_add(a, REWRITE_CLANG_PROTECTED);
 	}
 	if (!s->debug && !s->stops_early)
 		args_add(a, "-g");

@@ -21,6 +21,12 @@ void rewrite_dual(const struct scan *s, const struct rewrite_config *config, str
  */
 #define REWRITE_CLANG_ROLLED "-fno-unroll-loops"
 
+/*
+ * Under control a run fails when a function returns with a damaged frame. The user's options and
+ * -fno-stack-protector override it. snarl-gcc.specs has the same for gcc.
+ */
+#define REWRITE_CLANG_PROTECTED "-fstack-protector-strong"
+
 /* Appends the options that make clang insert hooks (rewrite.c). */
 void rewrite_clang_instrumentation(const struct scan *s, struct args *out);
 

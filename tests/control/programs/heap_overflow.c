@@ -1,5 +1,5 @@
 /*
- * fails: misuse. Under every schedule: put() writes 4 bytes at +40 of a 40-byte
+ * fails: overflow. Under every schedule: put() writes 4 bytes at +40 of a 40-byte
  * block allocated by thread 0 in main(). With an argument it reads 4 bytes before it.
  */
 #include <stdio.h>

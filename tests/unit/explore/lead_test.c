@@ -288,17 +288,39 @@ static void test_cycle(void **state)
 	assert_null(explain(text, stuck, ORACLE_SIGNAL));
 }
 
-static struct lead *freed(const char *text, const char *user, uint64_t object, uint64_t pc)
+static struct lead *freed_by(const char *use, const char *text, const char *user, uint64_t object,
+			     uint64_t pc)
 {
 	struct oracle_result failure = {
 		.failure = ORACLE_UAF,
-		.text = "4-byte write at +8 of a 64-byte block",
 		.site_count = 1,
 		.sites = { { 1, pc, object, "use" } },
 	};
 	const struct leads none = { 0 };
 
+	snprintf(failure.text, sizeof(failure.text), "use after free: %s at +8 of a block", use);
 	return lead_from_use_after_free(&none, trace(text), user, &failure);
+}
+
+static struct lead *freed(const char *text, const char *user, uint64_t object, uint64_t pc)
+{
+	return freed_by("4-byte write", text, user, object, pc);
+}
+
+/* The use is the unlock of a lock in the block, the last event of the trace. */
+static void test_freed_lock(void **state)
+{
+	static const char unlocked[] =
+		"0 malloc 0x6000 64 @0x10\n0 create 0.1\n0.1 lock 0x6008 @0x2f\n"
+		"0 free 0x6000 @0x20\n0.1 unlock 0x6008 @0x30\n";
+	struct lead *lead = freed_by("unlock", unlocked, "0.1", 0x6000, 0x30);
+
+	(void)state;
+	assert_non_null(lead);
+	assert_int_equal(lead->c.event[1].kind, TRACE_MUTEX_UNLOCK);
+	assert_int_equal(lead->order[0].second.site, 0x30);
+	assert_int_equal(lead->order[0].second.nth, 1);
+	lead_free(lead);
 }
 
 /* The run ended with the use, so that the trace has only the free. */
@@ -346,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_freed_lock),
 		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_locate),
 		cmocka_unit_test(test_other_traces),

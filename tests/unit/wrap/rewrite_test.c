@@ -21,7 +21,7 @@ static struct compiler_home home = { "/L", "/X", "/I" };
 	"-Xclang -mllvm -Xclang -tsan-distinguish-volatile=1 " \
 	"-Xclang -mllvm -Xclang -enable-interleaved-mem-accesses=false -Xclang " \
 	"-mprefer-vector-width=128 "
-#define CLANG_HOOKS CLANG_TSAN "-fno-unroll-loops "
+#define CLANG_HOOKS CLANG_TSAN "-fno-unroll-loops -fstack-protector-strong "
 #define CLANG_COMPILE CLANG_HOOKS "-g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as "
 #define RUNTIME "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt.a "
 #define RUNTIME_STATIC "-Xlinker -u -Xlinker __tsan_init -Xlinker /L/libsnarlrt-static.a "
@@ -209,7 +209,8 @@ static void test_sanitizers(void **state)
 	    GCC_COMPILE "-fsanitize=address -fno-sanitize=address -c a.c" GCC_END);
 	clang("-fsanitize=thread -fsanitize-ignorelist=f -c a.c",
 	      CLANG_TSAN "-Xclang -fsanitize-ignorelist=f "
-	      "-fno-unroll-loops -g -D__SNARL__=1 -idirafter /I -B/X -fno-integrated-as -c a.c");
+	      "-fno-unroll-loops -fstack-protector-strong -g -D__SNARL__=1 -idirafter /I -B/X "
+	      "-fno-integrated-as -c a.c");
 }
 
 static void test_conflicts(void **state)

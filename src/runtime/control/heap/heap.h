@@ -20,9 +20,15 @@
 #define CTL_HEAP_BASE 0x610000000000ull
 #define CTL_HEAP_SPAN 0x180800000000ull
 
+extern SNARLRT_HIDDEN bool ctl_heap_ready;	/* a block was allocated */
+
+/*
+ * Outside of mode control, libraries and other heaps may lie in this range: with the most address
+ * randomisation (vm.mmap_rnd_bits) mappings begin anywhere in the upper eighth.
+ */
 static inline bool ctl_heap_has(const void *p)
 {
-	return (uintptr_t)p - CTL_HEAP_BASE < CTL_HEAP_SPAN;
+	return (uintptr_t)p - CTL_HEAP_BASE < CTL_HEAP_SPAN && ctl_heap_ready;
 }
 
 /* `align` is 0 or a power of two. Returns NULL and sets errno if there is no memory. */

@@ -79,6 +79,26 @@ static void put_location(struct message *l, uint64_t addr, const struct ctl_heap
 	put_block(l, b);
 }
 
+/* In bounds: the block's last granule may be poisoned in part. */
+static bool is_in_bounds(const struct ctl_heap_info *b, uint64_t addr, uint64_t size)
+{
+	return !b->freed && addr >= b->start && addr - b->start <= b->size &&
+	       size <= b->size - (addr - b->start);
+}
+
+/* `what` was done at `addr`, in a freed block or beside a block. */
+static void fail_access(struct message *what, uint64_t addr, const struct ctl_heap_info *b,
+			const void *pc)
+{
+	put_location(what, addr, b);
+	if (b->freed)
+		ctl_fail(CTL_FAIL_UAF, (const void *)b->start, pc, (const void *)b->free_pc,
+			 (const void *)b->malloc_pc, what->text);
+	else
+		ctl_fail(CTL_FAIL_OVERFLOW, (const void *)b->start, pc, NULL,
+			 (const void *)b->malloc_pc, what->text);
+}
+
 void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *pc)
 {
 	struct message l = { .used = 0 };
@@ -86,21 +106,32 @@ void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *p
 
 	if (!ctl_heap_find(addr, &b) && !ctl_heap_find(addr + size - 1, &b))
 		return;
-	if (!b.freed && addr >= b.start && addr - b.start <= b.size &&
-	    size <= b.size - (addr - b.start))
-		return;		/* in bounds: the block's last granule may be poisoned in part */
-	if (!b.freed && ctl.flags & CTL_IGNORE_MISUSE)
+	if (is_in_bounds(&b, addr, size))
 		return;
 	put(&l, b.freed ? "use after free: " : "heap overflow: ");
 	put_number(&l, size);
 	put(&l, write ? "-byte write " : "-byte read ");
-	put_location(&l, addr, &b);
-	if (b.freed)
-		ctl_fail(CTL_FAIL_UAF, (const void *)b.start, pc, (const void *)b.free_pc,
-			 (const void *)b.malloc_pc, l.text);
-	else
-		ctl_fail(CTL_FAIL_MISUSE, (const void *)b.start, pc, NULL,
-			 (const void *)b.malloc_pc, l.text);
+	fail_access(&l, addr, &b, pc);
+}
+
+static const char *const kind_names[] = {
+#define TRACE_KIND(name, text, ...) [TRACE_##name] = text,
+#include "abi/kinds.def"
+#undef TRACE_KIND
+};
+
+void ctl_heap_bad_use(enum trace_kind kind, const void *object, uint64_t arg, const void *pc)
+{
+	struct message l = { .used = 0 };
+	struct ctl_heap_info b;
+
+	if (!ctl_heap_find((uint64_t)object, &b) || is_in_bounds(&b, (uint64_t)object, 1))
+		return;
+	snarlrt_note(kind, 0, object, arg, 0, pc);
+	put(&l, b.freed ? "use after free: " : "heap overflow: ");
+	put(&l, kind_names[kind]);
+	put(&l, " ");
+	fail_access(&l, (uint64_t)object, &b, pc);
 }
 
 void ctl_heap_bad_free(const void *p, const struct ctl_heap_info *b, const void *pc)

@@ -38,9 +38,10 @@ struct region {
 	uint32_t order;			/* number of allocations so far */
 };
 
+bool ctl_heap_ready;
+
 static struct {
 	struct snarlrt_lock lock;
-	bool ready;
 	struct slot_block *first, *last;	/* the quarantine, oldest block first */
 	uint64_t quarantined_bytes, quarantined_blocks;
 	struct region region[REGIONS + 1];
@@ -74,7 +75,7 @@ static void heap_open(void)
 		sys_die("cannot reserve address space for the heap under control "
 			"(is something else mapped at 0x610000000000?)");
 	sys_call(SYS_madvise, CTL_HEAP_BASE, REGIONS * COMPACT_BYTES, MADV_NOHUGEPAGE);
-	heap.ready = true;
+	ctl_heap_ready = true;
 }
 
 static struct region *region_open(uint32_t n)
@@ -83,7 +84,7 @@ static struct region *region_open(uint32_t n)
 
 	if (likely(p->bulk.start))
 		return p;
-	if (!heap.ready)
+	if (!ctl_heap_ready)
 		heap_open();
 	p->bulk.start = p->bulk.at = p->bulk.mapped = CTL_HEAP_BASE + (n + 1) * BULK_BYTES;
 	p->bulk.end = p->bulk.start + (n == HUGE_REGION ? HUGE_BYTES : BULK_BYTES);

@@ -62,7 +62,7 @@ int model_barrier_wait(pthread_barrier_t *barrier, const void *pc)
 	struct barrier *b = (struct barrier *)(void *)barrier;
 	bool serial;
 
-	ctl_point(SCHED_OP_WAIT, barrier, pc);
+	model_point(SCHED_OP_WAIT, TRACE_BARRIER_ENTER, barrier, pc);
 	snarlrt_note(TRACE_BARRIER_ENTER, 0, barrier, 0, 0, pc);
 	if (!check_usable(b, pc)) {
 		snarlrt_note(TRACE_BARRIER_LEAVE, 0, barrier, 0, EINVAL, pc);
@@ -81,7 +81,7 @@ int model_barrier_destroy(pthread_barrier_t *barrier, const void *pc)
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_OTHER, barrier, all_departed, pc);
 	int result = EINVAL;
 
-	ctl_point(SCHED_OP_OTHER, barrier, pc);
+	model_point(SCHED_OP_OTHER, TRACE_BARRIER_DESTROY, barrier, pc);
 	if (check_usable(b, pc)) {
 		if (b->arrived != b->released)
 			ctl_misuse(barrier, pc, "destruction of a barrier that threads wait at");

@@ -120,13 +120,16 @@ static int wait_for(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mutex
 {
 	int result = 0, got;
 
+	ctl_object_used(TRACE_MUTEX_UNLOCK, mutex, 0, pc);
 	if (!model_mutex_is_held_by_self(mutex) && !model_mutex_checks_owner(mutex))
 		ctl_misuse(mutex, pc, "wait for a condition without holding the mutex");
 	got = model_mutex_wait_unlock(mutex);
 	if (got)
 		return got;
 	model_wait_set_join(cond);
-	model_wait(asleep, TRACE_COND_WAIT);
+	model_sleep(asleep, TRACE_COND_WAIT);
+	if (!asleep->arg)
+		ctl_object_used(TRACE_COND_WAKE, cond, (uintptr_t)mutex, pc);
 	if (!model_wait_set_leave(cond)) {
 		spurious[asleep->thread] = 0;
 	} else {
@@ -146,6 +149,7 @@ static int wait_noted(struct ctl_wait *asleep, pthread_cond_t *cond, pthread_mut
 	int result = EINVAL;
 
 	ctl_point(SCHED_OP_WAIT, cond, pc);
+	ctl_object_used(TRACE_COND_WAIT, cond, (uintptr_t)mutex, pc);
 	snarlrt_note(TRACE_COND_WAIT, detail, cond, (uintptr_t)mutex, 0, pc);
 	check_usable(cond, pc);
 	asleep->cancel_point = true;
@@ -185,7 +189,7 @@ int model_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t
 
 int model_cond_signal(pthread_cond_t *cond, unsigned detail, const void *pc)
 {
-	ctl_point(SCHED_OP_WAKE, cond, pc);
+	model_point(SCHED_OP_WAKE, TRACE_COND_SIGNAL, cond, pc);
 	snarlrt_note(TRACE_COND_SIGNAL, detail, cond, 0, 0, pc);
 	check_usable(cond, pc);
 	model_wait_set_wake(cond, 1, NULL, 0);
@@ -194,11 +198,26 @@ int model_cond_signal(pthread_cond_t *cond, unsigned detail, const void *pc)
 
 int model_cond_broadcast(pthread_cond_t *cond, unsigned detail, const void *pc)
 {
-	ctl_point(SCHED_OP_WAKE, cond, pc);
+	model_point(SCHED_OP_WAKE, TRACE_COND_BROADCAST, cond, pc);
 	snarlrt_note(TRACE_COND_BROADCAST, detail, cond, 0, 0, pc);
 	check_usable(cond, pc);
 	model_wait_set_wake(cond, UINT32_MAX, NULL, 0);
 	return 0;
+}
+
+/*
+ * Threads that were woken but have not run yet do not use the condition any more: libc's destroy
+ * waits until they have left, and then the memory may be freed.
+ */
+static void release_woken(const pthread_cond_t *cond)
+{
+	for (uint32_t i = 0; i < ctl.count; i++) {
+		struct ctl_thread *t = ctl.threads[i];
+
+		if (t->state == CTL_LIVE && t->wait && t->wait->event.op == SCHED_OP_WAIT &&
+		    t->wait->event.object == (uint64_t)(uintptr_t)cond && !t->wait_set)
+			t->wait->arg = t;
+	}
 }
 
 /* Woken threads may still wait for their mutex, but do not use the condition any more. */
@@ -206,9 +225,10 @@ void model_cond_destroying(pthread_cond_t *cond, const void *pc)
 {
 	uint32_t count;
 
-	ctl_point(SCHED_OP_OTHER, cond, pc);
+	model_point(SCHED_OP_OTHER, TRACE_COND_DESTROY, cond, pc);
 	check_usable(cond, pc);
 	members(cond, NULL, 0, &count);
 	if (count)
 		ctl_misuse(cond, pc, "destruction of a condition variable that threads wait for");
+	release_woken(cond);
 }

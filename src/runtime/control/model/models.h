@@ -100,6 +100,8 @@ SNARLRT_HIDDEN int model_sem_trywait(sem_t *sem, const void *pc);
 SNARLRT_HIDDEN int model_sem_timedwait(sem_t *sem, clockid_t clock, const struct timespec *limit,
 				       const void *pc);
 SNARLRT_HIDDEN int model_sem_post(sem_t *sem, const void *pc);
+/* The point and the check before the real sem_getvalue. */
+SNARLRT_HIDDEN void model_sem_reading(sem_t *sem, const void *pc);
 SNARLRT_HIDDEN void model_sem_destroying(sem_t *sem, const void *pc);
 
 /* Barriers (barrier.c). */
@@ -130,11 +132,19 @@ SNARLRT_HIDDEN void model_library_unlocked(const void *object);
 
 /* The rest is for the models only. */
 
+/* A point before an operation of `kind` on `object`, which must not be in freed memory then. */
+static inline void model_point(enum sched_op op, enum trace_kind kind, const void *object,
+			       const void *pc)
+{
+	ctl_point(op, object, pc);
+	ctl_object_used(kind, object, 0, pc);
+}
+
 /*
  * Waits until `w` is ready, expired or cancelled. Signal handlers run meanwhile but do not end the
  * wait. `kind` is what the thread is shown waiting in if the run is killed.
  */
-static inline void model_wait(struct ctl_wait *w, enum trace_kind kind)
+static inline void model_sleep(struct ctl_wait *w, enum trace_kind kind)
 {
 	snarlrt_wait_begin(kind, (const void *)(uintptr_t)w->event.object,
 			   (const void *)(uintptr_t)w->event.site);
@@ -144,6 +154,17 @@ static inline void model_wait(struct ctl_wait *w, enum trace_kind kind)
 		ctl_wait(w);
 	} while (w->interrupted && !w->expired && !w->cancelled && w->ready && !w->ready(w));
 	snarlrt_wait_end();
+}
+
+/* Waits in an operation of `kind`, which uses the object when it begins and when it returns. */
+static inline void model_wait(struct ctl_wait *w, enum trace_kind kind)
+{
+	const void *object = (const void *)(uintptr_t)w->event.object;
+	const void *pc = (const void *)(uintptr_t)w->event.site;
+
+	ctl_object_used(kind, object, 0, pc);
+	model_sleep(w, kind);
+	ctl_object_used(kind, object, 0, pc);
 }
 
 /* Sets a time-out. If it has passed already, the wait is ready at once. */

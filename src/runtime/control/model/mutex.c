@@ -169,7 +169,8 @@ int model_mutex_wait_relock(pthread_mutex_t *mutex, const void *pc)
 {
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_ACQUIRE, mutex, can_lock, pc);
 
-	model_wait(&w, TRACE_COND_WAIT);
+	model_sleep(&w, TRACE_COND_WAIT);
+	ctl_object_used(TRACE_MUTEX_LOCK, mutex, 0, pc);
 	return acquire(mutex, 0, pc);
 }
 
@@ -200,7 +201,7 @@ int model_mutex_trylock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 {
 	int result;
 
-	ctl_point(SCHED_OP_TRY, mutex, pc);
+	model_point(SCHED_OP_TRY, TRACE_MUTEX_TRYLOCK, mutex, pc);
 	result = is_usable(mutex, pc) ? try_lock(mutex, pc) : EINVAL;
 	snarlrt_note(TRACE_MUTEX_TRYLOCK, detail, mutex, 0, result, pc);
 	return result;
@@ -235,7 +236,7 @@ int model_mutex_unlock(pthread_mutex_t *mutex, unsigned detail, const void *pc)
 {
 	int result;
 
-	ctl_point(SCHED_OP_RELEASE, mutex, pc);
+	model_point(SCHED_OP_RELEASE, TRACE_MUTEX_UNLOCK, mutex, pc);
 	snarlrt_note(TRACE_MUTEX_UNLOCK, detail, mutex, 0, 0, pc);
 	if (!is_usable(mutex, pc)) {
 		result = EINVAL;
@@ -256,7 +257,7 @@ int model_mutex_consistent(pthread_mutex_t *mutex, const void *pc)
 	struct __pthread_mutex_s *m = &mutex->__data;
 	int result = EINVAL;
 
-	ctl_point(SCHED_OP_OTHER, mutex, pc);
+	model_point(SCHED_OP_OTHER, TRACE_MUTEX_CONSISTENT, mutex, pc);
 	if (is_usable(mutex, pc) && is_robust(m) && m->__owner == OWNER_INCONSISTENT) {
 		m->__owner = (int)ctl_self()->id;
 		result = 0;
@@ -267,7 +268,7 @@ int model_mutex_consistent(pthread_mutex_t *mutex, const void *pc)
 
 void model_mutex_destroying(pthread_mutex_t *mutex, const void *pc)
 {
-	ctl_point(SCHED_OP_OTHER, mutex, pc);
+	model_point(SCHED_OP_OTHER, TRACE_MUTEX_DESTROY, mutex, pc);
 	if (is_usable(mutex, pc) && holder_of(&mutex->__data))
 		ctl_misuse(mutex, pc, "destruction of a mutex that is locked");
 }

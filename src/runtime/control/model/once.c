@@ -38,7 +38,7 @@ struct once_run {
 static inline void once_run_end(struct once_run *run)
 {
 	if (run->returned) {
-		ctl_point(SCHED_OP_RELEASE, run->once, run->pc);
+		model_point(SCHED_OP_RELEASE, TRACE_ONCE_END, run->once, run->pc);
 		snarlrt_note(TRACE_ONCE_END, run->detail, run->once, 0, 0, run->pc);
 	} else {
 		snarlrt_note(TRACE_ONCE_END, run->detail | TRACE_UNWOUND, run->once, 0, ECANCELED,

@@ -128,8 +128,9 @@ static int lock_write(pthread_rwlock_t *lock, clockid_t clock, const struct time
 
 	if (!set_limit(&w, clock, limit))
 		return EINVAL;
+	ctl_object_used(kind, lock, 0, pc);
 	if (prefers_writers(l)) {
-		ctl_point(SCHED_OP_ACQUIRE, lock, pc);
+		model_point(SCHED_OP_ACQUIRE, kind, lock, pc);
 		w.thread = ctl_self()->number;
 		if (!can_write(&w)) {
 			l->__writers++;
@@ -166,7 +167,7 @@ int model_rwlock_tryrdlock(pthread_rwlock_t *lock, const void *pc)
 {
 	int result;
 
-	ctl_point(SCHED_OP_TRY, lock, pc);
+	model_point(SCHED_OP_TRY, TRACE_RWLOCK_TRYRDLOCK, lock, pc);
 	check_usable(lock, pc);
 	result = is_free_to_read(&lock->__data) ? take_read(lock, pc) : EBUSY;
 	snarlrt_note(TRACE_RWLOCK_TRYRDLOCK, 0, lock, 0, result, pc);
@@ -194,7 +195,7 @@ int model_rwlock_trywrlock(pthread_rwlock_t *lock, const void *pc)
 {
 	int result;
 
-	ctl_point(SCHED_OP_TRY, lock, pc);
+	model_point(SCHED_OP_TRY, TRACE_RWLOCK_TRYWRLOCK, lock, pc);
 	check_usable(lock, pc);
 	result = is_free_to_write(&lock->__data) ? take_write(lock, pc) : EBUSY;
 	snarlrt_note(TRACE_RWLOCK_TRYWRLOCK, 0, lock, 0, result, pc);
@@ -210,7 +211,7 @@ int model_rwlock_unlock(pthread_rwlock_t *lock, const void *pc)
 {
 	struct __pthread_rwlock_arch_t *l = &lock->__data;
 
-	ctl_point(SCHED_OP_RELEASE, lock, pc);
+	model_point(SCHED_OP_RELEASE, TRACE_RWLOCK_UNLOCK, lock, pc);
 	snarlrt_note(TRACE_RWLOCK_UNLOCK, 0, lock, 0, 0, pc);
 	check_usable(lock, pc);
 	if (l->__cur_writer) {
@@ -238,7 +239,7 @@ int model_rwlock_destroy(pthread_rwlock_t *lock, const void *pc)
 	struct __pthread_rwlock_arch_t *l = &lock->__data;
 	int result;
 
-	ctl_point(SCHED_OP_OTHER, lock, pc);
+	model_point(SCHED_OP_OTHER, TRACE_RWLOCK_DESTROY, lock, pc);
 	check_usable(lock, pc);
 	if (l->__cur_writer || is_read(l))
 		ctl_misuse(lock, pc, "destruction of a readers-writer lock that is locked");

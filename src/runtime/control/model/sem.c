@@ -31,6 +31,7 @@ static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 {
 	bool restartable = w->deadline == CTL_NEVER;	/* SA_RESTART applies to sem_wait only */
 
+	ctl_object_used(kind, sem, 0, (const void *)(uintptr_t)w->event.site);
 	w->cancel_point = w->interruptible = true;
 	snarlrt_wait_begin(kind, sem, (const void *)(uintptr_t)w->event.site);
 	do {
@@ -39,6 +40,7 @@ static int wait_for(struct ctl_wait *w, sem_t *sem, enum trace_kind kind)
 	} while (w->interrupted && !w->expired && !w->cancelled && !is_positive(w) &&
 		 !ctl_signal_ends_call(restartable));
 	snarlrt_wait_end();
+	ctl_object_used(kind, sem, 0, (const void *)(uintptr_t)w->event.site);
 	if (w->cancelled)
 		return ECANCELED;
 	if (is_positive(w)) {
@@ -82,7 +84,7 @@ int model_sem_timedwait(sem_t *sem, clockid_t clock, const struct timespec *limi
 	struct ctl_wait w = CTL_WAIT(SCHED_OP_WAIT, sem, is_positive, pc);
 
 	if (!model_clock_known(clock) || !model_limit_valid(limit)) {
-		ctl_point(SCHED_OP_WAIT, sem, pc);
+		model_point(SCHED_OP_WAIT, TRACE_SEM_TIMEDWAIT, sem, pc);
 		snarlrt_note(TRACE_SEM_TIMEDWAIT, TRACE_TIMED, sem, 0, EINVAL, pc);
 		return answer(EINVAL);
 	}
@@ -94,7 +96,7 @@ int model_sem_trywait(sem_t *sem, const void *pc)
 {
 	int error = 0;
 
-	ctl_point(SCHED_OP_TRY, sem, pc);
+	model_point(SCHED_OP_TRY, TRACE_SEM_TRYWAIT, sem, pc);
 	if (*value_of(sem) > 0)
 		take(sem);
 	else
@@ -105,7 +107,7 @@ int model_sem_trywait(sem_t *sem, const void *pc)
 
 int model_sem_post(sem_t *sem, const void *pc)
 {
-	ctl_point(SCHED_OP_WAKE, sem, pc);
+	model_point(SCHED_OP_WAKE, TRACE_SEM_POST, sem, pc);
 	snarlrt_note(TRACE_SEM_POST, 0, sem, 0, 0, pc);
 	if (*value_of(sem) == SEM_VALUE_MAX) {
 		snarlrt_note(TRACE_SEM_POST, 0, sem, 0, EOVERFLOW, pc);
@@ -116,9 +118,15 @@ int model_sem_post(sem_t *sem, const void *pc)
 	return 0;
 }
 
-void model_sem_destroying(sem_t *sem, const void *pc)
+void model_sem_reading(sem_t *sem, const void *pc)
 {
 	ctl_point(SCHED_OP_OTHER, sem, pc);
+	ctl_touch((uint64_t)(uintptr_t)sem, sizeof(*value_of(sem)), false, pc);
+}
+
+void model_sem_destroying(sem_t *sem, const void *pc)
+{
+	model_point(SCHED_OP_OTHER, TRACE_SEM_DESTROY, sem, pc);
 	if (model_has_blocked_waiter(sem))
 		ctl_misuse(sem, pc, "destruction of a semaphore that threads wait for");
 }

@@ -40,7 +40,7 @@ int model_spin_trylock(pthread_spinlock_t *lock, const void *pc)
 {
 	int result = EBUSY;
 
-	ctl_point(SCHED_OP_TRY, (const void *)lock, pc);
+	model_point(SCHED_OP_TRY, TRACE_SPIN_TRYLOCK, (const void *)lock, pc);
 	if (*lock == free_value()) {
 		take(lock, pc);
 		result = 0;
@@ -51,7 +51,7 @@ int model_spin_trylock(pthread_spinlock_t *lock, const void *pc)
 
 int model_spin_unlock(pthread_spinlock_t *lock, const void *pc)
 {
-	ctl_point(SCHED_OP_RELEASE, (const void *)lock, pc);
+	model_point(SCHED_OP_RELEASE, TRACE_SPIN_UNLOCK, (const void *)lock, pc);
 	snarlrt_note(TRACE_SPIN_UNLOCK, 0, (const void *)lock, 0, 0, pc);
 	if (*lock == free_value())
 		ctl_misuse((const void *)lock, pc, "unlock of a spin lock that is not locked");
@@ -66,7 +66,7 @@ int model_spin_unlock(pthread_spinlock_t *lock, const void *pc)
 
 void model_spin_destroying(pthread_spinlock_t *lock, const void *pc)
 {
-	ctl_point(SCHED_OP_OTHER, (const void *)lock, pc);
+	model_point(SCHED_OP_OTHER, TRACE_SPIN_DESTROY, (const void *)lock, pc);
 	if (*lock < 0)
 		ctl_misuse((const void *)lock, pc, "destruction of a spin lock that is locked");
 }
