@@ -89,8 +89,6 @@ void ctl_heap_bad_access(uint64_t addr, uint64_t size, bool write, const void *p
 	if (!b.freed && addr >= b.start && addr - b.start <= b.size &&
 	    size <= b.size - (addr - b.start))
 		return;		/* in bounds: the block's last granule may be poisoned in part */
-	if (!b.freed && ctl.flags & CTL_IGNORE_MISUSE)
-		return;
 	put(&l, b.freed ? "use after free: " : "heap overflow: ");
 	put_number(&l, size);
 	put(&l, write ? "-byte write " : "-byte read ");
