@@ -99,10 +99,9 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"      --check CMD      a shell command that exits with other than 0; its stdin is the " \
 		"run's\n" \
 	"                       stdout, and SNARL_STATUS the run's exit status\n" \
-	"      --timeout T      a run that takes longer than T (default 10s)\n" \
 	"\n" \
-	"      --max-steps N    give up a run after N steps, not as a failure (default 20M; 0: " \
-		"never)\n" \
+	"      --timeout T      a run that takes longer than T is inconclusive (default 10s)\n" \
+	"      --max-steps N    a run of more than N steps is inconclusive (default 20M; 0: no limit)\n" \
 	"      --backend user|kernel  user-level threads (default), or kernel threads\n" \
 	"      --no-fork-server start the program anew for each run\n" \
 	"      --env NAME[=VALUE]  save this variable for replays, and set it if VALUE is given; " \

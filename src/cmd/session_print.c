@@ -158,6 +158,19 @@ static void on_judged(void *ctx, const struct verdict *v)
 	}
 }
 
+static void on_inconclusive(void *ctx)
+{
+	struct session_print *p = ctx;
+	const struct session *s = &p->session;
+
+	progress_clear(&p->progress);
+	if (p->o->quiet)
+		return;
+	fprintf(stderr, "snarl: run %llu is inconclusive: %s\n  it neither passed nor failed; raise %s, or give "
+		"the program less to do\n", (unsigned long long)s->inconclusive.run + 1, s->inconclusive.text,
+		s->inconclusive.timed_out ? "--timeout" : "--max-steps");
+}
+
 static void on_saved(void *ctx, const struct verdict *v)
 {
 	struct session_print *p = ctx;
@@ -185,11 +198,17 @@ void session_print_progress(void *ctx, const struct search_stats *stats)
 	on_progress(ctx, stats, false);
 }
 
+void session_print_inconclusive(void *ctx, const struct search_failure *f)
+{
+	struct session_print *p = ctx;
+
+	session_inconclusive(&p->session, f);
+}
+
 struct search_listener session_print_listener(struct session_print *p)
 {
-	return (struct search_listener){ .found = session_print_found,
-					 .progress = session_print_progress,
-					 .ctx = p };
+	return (struct search_listener){ .found = session_print_found, .progress = session_print_progress,
+					 .inconclusive = session_print_inconclusive, .ctx = p };
 }
 
 /* --- after the search --- */
@@ -226,6 +245,28 @@ static void print_baseline(const struct baseline *l)
 		fprintf(stderr, "  not found again: %s, %s\n", id, words);
 }
 
+static void print_inconclusive(const struct session *s)
+{
+	const struct search_stats *st = &s->stats;
+	uint64_t limited = st->cut + st->timed_out;
+
+	if (!limited)
+		return;
+	fprintf(stderr, "snarl: %llu of %llu run%s inconclusive", (unsigned long long)limited,
+		(unsigned long long)st->runs, st->runs == 1 ? " is" : "s are");
+	if (st->timed_out)
+		fprintf(stderr, ": %llu longer than %g s (--timeout)", (unsigned long long)st->timed_out,
+			s->config.timeout);
+	if (st->cut)
+		fprintf(stderr, "%s %llu with more than %llu steps (--max-steps)", st->timed_out ? "," : ":",
+			(unsigned long long)st->cut, (unsigned long long)s->config.plan.max_steps);
+	fputc('\n', stderr);
+	if (limited == st->runs)
+		fputs("snarl: no run ended, so nothing was tested: raise the limit\n", stderr);
+	else if (search_stats_hopeless(st, &s->config.budget))
+		fputs("snarl: ended early, since so many runs time out: raise --timeout, or set --time\n", stderr);
+}
+
 static void print_summary(const struct session *s)
 {
 	const struct results *r = &s->judge.results;
@@ -244,13 +285,8 @@ static void print_summary(const struct session *s)
 	if (r->suppressed)
 		fprintf(stderr, ", %zu failure%s suppressed", r->suppressed,
 			plural(r->suppressed));
-	if (st->cut)
-		fprintf(stderr, ", %llu run%s given up after %llu steps",
-			(unsigned long long)st->cut, plural(st->cut),
-			(unsigned long long)s->config.plan.max_steps);
-	if (st->damaged)
-		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
-			(unsigned long long)st->damaged, plural(st->damaged));
+	if (st->cut + st->timed_out)
+		fprintf(stderr, ", %llu inconclusive", (unsigned long long)(st->cut + st->timed_out));
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
@@ -259,6 +295,7 @@ static void print_summary(const struct session *s)
 	if (session_interrupted)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
+	print_inconclusive(s);
 	if (s->judge.baseline)
 		print_baseline(s->judge.baseline);
 }
@@ -327,8 +364,7 @@ static struct session_config config_of(const struct explore_options *o, struct s
 		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
 		.replays = (unsigned)o->replays, .minimise = !o->no_minimise,
 		.baseline = o->baseline, .suppress = o->suppress,
-		.events = { .judged = on_judged, .saved = on_saved, .progress = on_progress,
-			    .ctx = p },
+		.events = { .judged = on_judged, .saved = on_saved, .inconclusive = on_inconclusive, .progress = on_progress, .ctx = p },
 	};
 }
 

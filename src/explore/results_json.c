@@ -107,6 +107,23 @@ static void coverage_json(const struct search_stats *stats, const struct hunt_st
 	json_close(j, '}');
 }
 
+/* Runs that exceeded a limit, and the first of them. */
+static void inconclusive_json(const struct session *s, struct json *j)
+{
+	json_open(j, "inconclusive", '{');
+	json_number(j, "runs", s->stats.cut + s->stats.timed_out);
+	json_number(j, "timed_out", s->stats.timed_out);
+	json_number(j, "cut", s->stats.cut);
+	if (s->inconclusive.text) {
+		json_open(j, "first", '{');
+		json_number(j, "run", s->inconclusive.run + 1);
+		json_text(j, "limit", s->inconclusive.timed_out ? "timeout" : "max-steps");
+		json_text(j, "text", s->inconclusive.text);
+		json_close(j, '}');
+	}
+	json_close(j, '}');
+}
+
 void results_json(const struct session *s, struct buf *out)
 {
 	const struct results *r = &s->judge.results;
@@ -126,7 +143,7 @@ void results_json(const struct session *s, struct buf *out)
 	json_number(&j, "threads", stats->threads);
 	json_number(&j, "failed_runs", stats->failed);
 	json_number(&j, "cut_runs", stats->cut);
-	json_number(&j, "damaged_runs", stats->damaged);
+	inconclusive_json(s, &j);
 	json_bool(&j, "exhausted", stats->exhausted);
 	results_bugs_json(r, &j, s->judge.places);
 	json_number(&j, "not_replayed", r->count - r->proved);

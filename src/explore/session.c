@@ -8,12 +8,32 @@
 #include "base/mem.h"
 #include "explore/bug/confirm.h"
 #include "explore/search/attempt.h"
+#include "explore/search/inconclusive.h"
 
 void session_progress(void *ctx, const struct search_stats *stats)
 {
 	const struct session *s = ctx;
 
 	s->config.events.progress(s->config.events.ctx, stats, false);
+}
+
+void session_inconclusive(void *ctx, const struct search_failure *f)
+{
+	struct session *s = ctx;
+	const struct session_config *c = &s->config;
+	const struct replay_config config = { .target = &s->target, .backend = c->backend,
+					      .exec = s->stats.exec, .timeout = c->timeout,
+					      .max_steps = c->plan.max_steps };
+	struct buf text = { 0 };
+
+	if (s->inconclusive.text)
+		return;
+	inconclusive_describe(f, &config, &s->places, &text);
+	s->inconclusive.text = xstrdup(buf_string(&text));
+	s->inconclusive.run = f->run;
+	s->inconclusive.timed_out = f->result.failure == ORACLE_TIMEOUT;
+	buf_free(&text);
+	c->events.inconclusive(c->events.ctx);
 }
 
 /* Called between the runs that minimise or replay a failure. */
@@ -210,6 +230,7 @@ void session_close(struct session *s)
 {
 	if (s->made_folder)
 		rmdir(s->config.out);	/* leaves the folder if it has a result */
+	free(s->inconclusive.text);
 	results_free(&s->judge.results);
 	places_free(&s->places);
 	target_free(&s->target);

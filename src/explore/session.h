@@ -17,6 +17,8 @@ struct session_events {
 	void (*judged)(void *ctx, const struct verdict *v);
 	/* All files of a bug are written. The bug is v->of for a duplicate, else v->bug. */
 	void (*saved)(void *ctx, const struct verdict *v);
+	/* The first run exceeded a limit; s->inconclusive describes it. */
+	void (*inconclusive)(void *ctx);
 	/* Called between runs. `confirming`: the runs minimise or replay a failure. */
 	void (*progress)(void *ctx, const struct search_stats *stats, bool confirming);
 	void *ctx;
@@ -47,6 +49,11 @@ struct session {
 	struct places places;
 	struct judge judge;	/* judge.results are the results of the session */
 	struct search_stats stats;	/* statistics of all searches */
+	struct {
+		char *text;	/* where its threads were; NULL: no run exceeded a limit */
+		uint64_t run;	/* its number, from 0 */
+		bool timed_out;	/* the limit was that of time, not of steps */
+	} inconclusive;		/* the first run that exceeded a limit */
 	struct err err;		/* why a bug could not be saved */
 	double began;		/* clock_seconds() at the start */
 	bool failed_to_save;
@@ -68,5 +75,6 @@ void session_search(struct session *s, struct search_config *out);
 /* Callbacks for struct search_listener; ctx is the session. */
 enum search_answer session_found(void *ctx, struct search_failure *f);
 void session_progress(void *ctx, const struct search_stats *stats);
+void session_inconclusive(void *ctx, const struct search_failure *f);
 
 #endif

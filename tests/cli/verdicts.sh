@@ -75,3 +75,59 @@ int main(void)
 C
 expect 1 test --runs 5 -o out -- ./misuse
 expect 0 test --ignore-misuse --runs 5 -o out -- ./misuse
+
+# A run that exceeds a limit proves nothing. `busy` waits for ever without a visible event, but only if
+# the thread came first: with that, some runs end and others do not.
+build busy <<'C'
+#include <pthread.h>
+#include <string.h>
+
+static int came, always;
+static volatile int forever = 1;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *come(void *arg)
+{
+	pthread_mutex_lock(&m);
+	came = 1;
+	pthread_mutex_unlock(&m);
+	return arg;
+}
+
+__attribute__((no_sanitize("thread"))) static void wait_for_ever(void)
+{
+	while (forever)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	int first;
+
+	always = argc > 1 && strcmp(argv[1], "always") == 0;
+	pthread_create(&t, NULL, come, NULL);
+	pthread_mutex_lock(&m);
+	first = came;
+	pthread_mutex_unlock(&m);
+	if (first || always)
+		wait_for_ever();
+	pthread_join(t, NULL);
+	return 0;
+}
+C
+for command in hunt test; do
+	expect 0 $command --timeout 0.3 --runs 30 -o out -- ./busy
+	says 'is inconclusive: it did not end within 0.3 s' 'thread 0 runs at .*busy.c:[0-9]* (main)' \
+		'raise --timeout' '0 bugs, [0-9]* inconclusive'
+	silent_about 'nothing was tested' 'failed:'
+	has '.bugs == [] and .failed_runs == 0 and .inconclusive.timed_out > 0 and .inconclusive.cut == 0'
+	has '.inconclusive.first.limit == "timeout" and (.inconclusive.first.text | contains("busy.c"))'
+	expect 0 $command --timeout 0.3 -o out -- ./busy always
+	says '4 of 4 runs are inconclusive' 'no run ended, so nothing was tested'
+	[ ! -e out/bugs ] || fail "$command: a time-out has a folder"
+done
+expect 0 test --max-steps 2 --runs 20 -o out -- ./busy
+says 'it took more than 2 steps' 'thread 0 .*busy.c:[0-9]* (main)' 'raise --max-steps'
+has '.inconclusive.first.limit == "max-steps" and .inconclusive.cut == .inconclusive.runs'
+has '.cut_runs == .inconclusive.cut and .inconclusive.cut > 0'

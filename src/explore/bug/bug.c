@@ -121,7 +121,10 @@ static void note_difference(struct bug *b, const struct oracle_result *got)
 		snprintf(b->why, sizeof(b->why), "a replay failed in another way: %.100s",
 			 buf_string(&brief));
 		break;
-	case ORACLE_CUT: snprintf(b->why, sizeof(b->why), "a replay took too many steps"); break;
+	case ORACLE_INCONCLUSIVE:
+		snprintf(b->why, sizeof(b->why), "a replay %s", got->failure == ORACLE_TIMEOUT ?
+			 "did not end in time" : "took too many steps");
+		break;
 	case ORACLE_DIVERGED:
 		snprintf(b->why, sizeof(b->why), "a replay diverged at turn %llu: %.150s",
 			 (unsigned long long)got->turn + 1, got->text);
@@ -258,8 +261,7 @@ int bug_record(struct bug *b, const char *out, const struct replay_config *confi
 	if (bug_folder(out, err) < 0)
 		return -1;
 	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
-	if (b->failure->result.failure == ORACLE_TIMEOUT ||
-	    b->failure->result.failure == ORACLE_BOMB)
+	if (b->failure->result.failure == ORACLE_BOMB)
 		err_set(&why, "the run does not end by itself");
 	else if (s->steps > BUG_TRACE_STEPS)
 		err_set(&why, "more than %u steps", BUG_TRACE_STEPS);

@@ -26,7 +26,7 @@
 enum oracle_verdict {
 	ORACLE_PASSED,
 	ORACLE_FAILED,
-	ORACLE_CUT,		/* stopped after max_steps: neither passed nor failed */
+	ORACLE_INCONCLUSIVE,	/* stopped at a limit: neither passed nor failed */
 	ORACLE_DIVERGED,	/* could not follow its exact schedule */
 	ORACLE_DAMAGED,		/* the program overwrote memory shared with snarl: not judged */
 	ORACLE_BROKEN,		/* no run: fork server died, program cannot be controlled */
@@ -39,7 +39,6 @@ enum oracle_failure {
 	ORACLE_EXIT,		/* unexpected exit status */
 	ORACLE_DEADLOCK,
 	ORACLE_HANG,		/* livelock: threads run without making progress */
-	ORACLE_TIMEOUT,		/* longer than the time limit of a run */
 	ORACLE_OUTPUT,		/* unexpected stdout */
 	ORACLE_CHECK,		/* the --check command exited with non-zero status */
 	ORACLE_UAF,		/* use after free */
@@ -47,6 +46,9 @@ enum oracle_failure {
 	ORACLE_BAD_FREE,	/* free of an address that malloc never returned */
 	ORACLE_MISUSE,		/* a lock, condition or thread used against its rules */
 	ORACLE_BOMB,		/* fork bomb: too many processes */
+	/* Limits that make a run inconclusive; no failures. */
+	ORACLE_TIMEOUT,		/* longer than the time limit of a run */
+	ORACLE_STEPS,		/* more than max_steps */
 };
 
 /* Deadlock, or the livelock that a deadlock of spinning locks becomes. */
@@ -130,6 +132,9 @@ uint64_t oracle_identity(const struct oracle_result *r, struct places *places);
 void oracle_describe_divergence(const struct oracle_result *r, const struct schedule *s,
 				const struct ctl_report *report, struct places *places,
 				struct buf *out);
+
+/* Fills in the result of a run that took too many steps: the sites of all its threads. */
+void oracle_threads(const struct ctl_report *report, struct oracle_result *out);
 
 /* Fills in the result of a run that diverged; needs its report only, not a worker. */
 void oracle_divergence(const struct ctl_report *report, struct oracle_result *out);

@@ -104,6 +104,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 	case ORACLE_DEADLOCK: buf_add_text(out, "deadlock"); break;
 	case ORACLE_HANG: buf_add_text(out, "hang: threads run, but make no progress"); break;
 	case ORACLE_TIMEOUT: buf_add_text(out, "did not end in time"); break;
+	case ORACLE_STEPS: buf_add_text(out, "took too many steps"); break;
 	case ORACLE_OUTPUT: buf_add_text(out, "stdout is not what was expected"); break;
 	case ORACLE_CHECK: buf_add_text(out, "the --check command rejected the run"); break;
 	case ORACLE_UAF: buf_add_text(out, "use after free"); break;
@@ -117,7 +118,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 		buf_add_text(out, " in thread ");
 		schedule_path(report, r->thread, out);
 	}
-	if (oracle_is_stuck(r->failure)) {
+	if (oracle_is_stuck(r->failure) || r->failure == ORACLE_STEPS) {
 		for (size_t i = 0; i < r->site_count; i++)
 			add_waiting(&r->sites[i], report, places, out);
 		return;
