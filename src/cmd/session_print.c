@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cmd/terminal.h"
+#include "explore/bug/finding.h"
 #include "explore/results_json.h"
 #include "report/format.h"
 
@@ -125,6 +126,15 @@ static void print_failure(const struct bug *b, bool all)
 		(int)(all ? strlen(b->text) : strcspn(b->text, "\n")), b->text);
 }
 
+static void print_finding(const struct bug *b, struct places *places)
+{
+	struct buf text = { 0 };
+
+	finding_describe(b, places, &text);
+	fprintf(stderr, "  not proved, since it did not replay: %s\n%s", b->why, buf_string(&text));
+	buf_free(&text);
+}
+
 static void on_judged(void *ctx, const struct verdict *v)
 {
 	struct session_print *p = ctx;
@@ -138,8 +148,7 @@ static void on_judged(void *ctx, const struct verdict *v)
 	switch (v->kind) {
 	case VERDICT_UNPROVED:
 		print_failure(b, true);
-		fprintf(stderr, "  not proved, since it did not replay: %s\n",
-			*b->why ? b->why : v->err.text);
+		print_finding(b, &p->session.places);
 		break;
 	case VERDICT_DUPLICATE:
 		print_failure(b, true);
@@ -349,7 +358,9 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		print_suppressions(s);
 	if (o->baseline)
 		fresh = baseline_count(o->baseline).fresh;
-	return cmd_flush(o->cmd, fresh ? CMD_BUG : s->stats.damaged ? CMD_FAILED : CMD_OK);
+	if (fresh)
+		return cmd_flush(o->cmd, CMD_BUG);
+	return cmd_flush(o->cmd, s->judge.results.count > s->judge.results.proved ? CMD_UNPROVED : CMD_OK);
 }
 
 /* --- before the search --- */

@@ -1,5 +1,6 @@
 #include "explore/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "explore/bug/confirm.h"
+#include "explore/bug/finding.h"
 #include "explore/search/attempt.h"
 #include "explore/search/inconclusive.h"
 
@@ -115,7 +117,19 @@ static int add_bug(struct session *s, struct confirm *u, struct verdict *v)
 
 static void add_result(struct session *s, struct verdict *v, bool proved)
 {
-	results_add(&s->judge.results, v->bug, proved);
+	results_add(&s->judge.results, v->bug, proved, &s->places);
+}
+
+/* A failure that did not replay: reports it if it is the first of its kind. */
+static void add_finding(struct session *s, const struct confirm *u, struct verdict *v)
+{
+	if (!*v->bug->why)
+		snprintf(v->bug->why, sizeof(v->bug->why), "%.250s", s->err.text);
+	if (!results_find(&s->judge.results, &v->bug->failure->result, &s->places)) {
+		finding_investigate(v->bug, &u->config->attempt.replay, &s->places);
+		report(s, v);
+	}
+	add_result(s, v, false);
 }
 
 static void add_unsaved(struct session *s, struct verdict *v)
@@ -131,11 +145,7 @@ static void add_unsaved(struct session *s, struct verdict *v)
 static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 {
 	switch (v->kind) {
-	case VERDICT_UNPROVED:
-		v->err = s->err;
-		report(s, v);
-		add_result(s, v, false);
-		break;
+	case VERDICT_UNPROVED: add_finding(s, u, v); break;
 	case VERDICT_SUPPRESSED:
 		s->judge.results.suppressed++;
 		drop(v->bug);

@@ -131,3 +131,87 @@ expect 0 test --max-steps 2 --runs 20 -o out -- ./busy
 says 'it took more than 2 steps' 'thread 0 .*busy.c:[0-9]* (main)' 'raise --max-steps'
 has '.inconclusive.first.limit == "max-steps" and .inconclusive.cut == .inconclusive.runs'
 has '.cut_runs == .inconclusive.cut and .inconclusive.cut > 0'
+
+# A failure that does not replay is a finding: exit 5, with the first event that differs between two
+# replays, and the call that may have brought the difference in. `once` fails in its first run only.
+build once <<'C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	int self = (int)getpid();
+
+	(void)argv;
+	pthread_create(&t, NULL, nothing, NULL);
+	pthread_join(t, NULL);
+	if (self > 0 && access("mark", F_OK) != 0) {
+		close(creat("mark", 0600));
+		return 7;
+	}
+	return argc > 1 ? 8 : 0;
+}
+C
+# In `longer`, each run makes a file longer, and its length decides how often a lock is taken.
+build longer <<'C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *count(void *arg)
+{
+	int fd = open("length", O_RDWR | O_CREAT, 0600);
+	static char text[1 << 16];
+	long n = read(fd, text, sizeof(text));
+
+	if (write(fd, "x", 1) != 1)
+		return NULL;
+	close(fd);
+	for (long i = 0; i < n; i++) {
+		pthread_mutex_lock(&m);
+		pthread_mutex_unlock(&m);
+	}
+	return n == 5 ? arg : NULL;
+}
+
+int main(void)
+{
+	pthread_t t;
+	void *wrong;
+
+	pthread_create(&t, NULL, count, &m);
+	pthread_join(t, &wrong);
+	return wrong ? 9 : 0;
+}
+C
+for command in hunt test; do
+	rm -f mark length
+	expect 5 $command --runs 20 -o out -- ./once
+	says 'failed: exit status 7' 'not proved, since it did not replay: a replay passed' \
+		'the last call that returned something from outside: getpid at .*once.c:14 (main) by thread 0' \
+		'0 bugs, 1 failure that did not replay'
+	has '.bugs == [] and .not_replayed == 1 and (.findings | length) == 1'
+	has '.findings[0] | .failure == "exit" and .number == 7 and .why == "a replay passed" and
+		.divergence == null and .outside.call == "getpid" and .outside.line == 14 and
+		(.fingerprint | test("^[0-9a-f]{12}$"))'
+	expect 5 $command --quiet --runs 20 -o out -- ./longer
+	[ ! -s log ] || { cat log; fail "$command --quiet is not quiet"; }
+	has '.findings[0].outside | .call == "read" and .function == "count"'
+	has '.findings[0].divergence | test("diverged at event [0-9]+ in turn")'
+	[ ! -e out/bugs ] || fail "$command: a finding has a folder"
+done
+# A proved bug wins.
+rm -f mark
+expect 1 test --keep-going --runs 20 -o out -- ./once then
+says '1 bug, 1 failure that did not replay'
+has '(.bugs | length) == 1 and .bugs[0].number == 8 and (.findings | length) == 1'

@@ -52,7 +52,8 @@ static char *describe(const struct search_failure *f, struct places *places)
 
 void bug_init(struct bug *b, struct search_failure *f, struct places *places)
 {
-	*b = (struct bug){ .failure = f, .text = describe(f, places) };
+	*b = (struct bug){ .failure = f, .text = describe(f, places), .seen = 1 };
+	fingerprint_of(&f->result, places, b->fingerprint);
 	memset(b->index, 0xff, sizeof(b->index));	/* LEAD_NO_EVENT */
 	memset(b->passing_index, 0xff, sizeof(b->passing_index));
 }
@@ -71,6 +72,7 @@ void bug_free(struct bug *b)
 	lead_free(b->cause);
 	free(b->others);
 	free(b->trace);
+	free(b->divergence);
 	free(b->text);
 	free(b->path);
 }

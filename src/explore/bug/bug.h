@@ -21,6 +21,7 @@
 #include "explore/bug/nearest_passing.h"
 #include "explore/lead/lead.h"
 #include "explore/search/failure.h"
+#include "explore/search/fingerprint.h"
 #include "explore/search/replay_schedule.h"
 
 #define BUG_TRACE_STEPS 10000000u	/* longer runs get no trace: bounds time and size */
@@ -34,6 +35,14 @@ struct bug {
 	unsigned goal_runs;	/* number of runs that minimised the schedule's goals */
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
 	char why[256];		/* what a replay did instead; "" if all failed alike */
+	char fingerprint[FINGERPRINT_SIZE];	/* of the failure: --ignore */
+	/* A finding (finding.h): the failure did not replay. */
+	unsigned seen;		/* failing runs of its kind that were replayed in vain */
+	char *divergence;	/* what a replay did otherwise than the one before; NULL: not known */
+	struct {
+		char call[12], thread[64];
+		uint64_t pc;	/* 0: none */
+	} outside;		/* the last call that returned something from outside the program */
 	/* cause found afterwards; NULL: failure->lead is the cause, or none is known; owned */
 	struct lead *cause;
 	bool predicted;		/* `cause` is an order that a hunt had predicted */

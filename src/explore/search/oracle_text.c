@@ -180,8 +180,10 @@ void oracle_describe_divergence(const struct oracle_result *r, const struct sche
 			buf_add_text(out, " of ");
 			places_object(places, site->object, out);
 		}
-		buf_add_text(out, " at ");
-		places_describe(places, site->pc, out);
+		if (site->pc) {
+			buf_add_text(out, " at ");
+			places_describe(places, site->pc, out);
+		}
 	}
 	if (!r->event && t && t->kind == SCHED_TURN_RUN) {
 		struct oracle_site site = { .thread = find_thread(report,
