@@ -236,6 +236,9 @@ static void print_candidates(const struct session *s)
 			(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
 			(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
 			(unsigned long long)h->unreached);
+	if (session_is_incomplete(s))
+		fprintf(stderr, "snarl: incomplete: %llu of %llu candidate%s tried; raise --time or --runs\n",
+			(unsigned long long)(h->leads - h->left), (unsigned long long)h->leads, plural(h->leads));
 	if (h->suppressed)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");

@@ -53,6 +53,7 @@ void results_candidates_json(const struct hunt_stats *h, struct json *j, struct 
 		json_number(j, "doubtful", h->doubtful);
 		json_number(j, "grouped", h->grouped);
 		json_number(j, "tried", h->leads - h->left);
+		json_number(j, "left", h->left);
 		json_number(j, "proved", h->proved);
 		json_number(j, "infeasible", h->infeasible);
 		json_number(j, "harmless", h->harmless);
@@ -144,6 +145,7 @@ void results_json(const struct session *s, struct buf *out)
 	json_number(&j, "failed_runs", stats->failed);
 	json_number(&j, "cut_runs", stats->cut);
 	inconclusive_json(s, &j);
+	json_bool(&j, "incomplete", session_is_incomplete(s));
 	json_bool(&j, "exhausted", stats->exhausted);
 	results_bugs_json(r, &j, s->judge.places);
 	json_number(&j, "not_replayed", r->count - r->proved);

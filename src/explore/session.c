@@ -199,6 +199,13 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 	return answer(s, v.kind);
 }
 
+bool session_is_incomplete(const struct session *s)
+{
+	bool by_bug = s->judge.results.proved && !s->config.plan.keep_going;
+
+	return s->hunt && s->hunt->left && !by_bug;
+}
+
 void session_search(struct session *s, struct search_config *out)
 {
 	const struct session_config *c = &s->config;

@@ -72,6 +72,9 @@ int session_make_folder(struct session *s, struct err *err);
 /* Fills in the config of a search: program, plan, budget and statistics of the session. */
 void session_search(struct session *s, struct search_config *out);
 
+/* Whether a hunt ended before it had tried all candidates, other than by a bug. */
+bool session_is_incomplete(const struct session *s);
+
 /* Callbacks for struct search_listener; ctx is the session. */
 enum search_answer session_found(void *ctx, struct search_failure *f);
 void session_progress(void *ctx, const struct search_stats *stats);

@@ -2,6 +2,7 @@
 # inconclusive, a failure of every run is not blamed on an interleaving, a failure that does not
 # replay is a finding, and one cause is one bug.
 . "$SNARL_ROOT/tests/lib.sh"
+need jq
 
 # build NAME: compiles stdin to ./NAME.
 build() {
@@ -126,6 +127,11 @@ for command in hunt test; do
 	expect 0 $command --timeout 0.3 -o out -- ./busy always
 	says '4 of 4 runs are inconclusive' 'no run ended, so nothing was tested'
 	[ ! -e out/bugs ] || fail "$command: a time-out has a folder"
+	snarl report out | grep -q '^Inconclusive: 4 of 4 runs exceeded a limit' || fail "text: inconclusive"
+	snarl report --format junit out | grep -q '<system-out>Inconclusive: 4 of 4' || fail "JUnit: inconclusive"
+	snarl report --format sarif out | jq -e '.runs[0].invocations[0].toolExecutionNotifications[0] |
+		.level == "warning" and (.message.text | contains("--timeout"))' >/dev/null || fail "SARIF: inconclusive"
+	grep -q 'Inconclusive: 4 of 4' out/index.html || fail "HTML: inconclusive"
 done
 expect 0 test --max-steps 2 --runs 20 -o out -- ./busy
 says 'it took more than 2 steps' 'thread 0 .*busy.c:[0-9]* (main)' 'raise --max-steps'
@@ -194,6 +200,21 @@ int main(void)
 	return wrong ? 9 : 0;
 }
 C
+# Every format of reports shows the finding of ./once.
+shows_finding() {
+	snarl report out >text
+	grep -q '^no bugs' text && grep -q '^Failed, not proved: exit status 7$' text &&
+		grep -q '^  not proved, since it did not replay: a replay passed$' text || { cat text; fail "text"; }
+	snarl report --format json out | jq -e '.findings[0].number == 7' >/dev/null || fail "JSON"
+	snarl report --format junit out >junit
+	grep -q 'failures="0" errors="1"' junit && grep -q '<error message="Failed, not proved: exit status 7" type' junit &&
+		grep -q 'getpid at .*</error>' junit || { cat junit; fail "JUnit"; }
+	snarl report --format sarif out >sarif
+	jq -e '.runs[0].results | length == 1 and .[0].kind == "review" and .[0].level == "none" and
+		(.[0].message.text | contains("getpid"))' sarif >/dev/null || { cat sarif; fail "SARIF"; }
+	grep -q 'Failed, not proved: exit status 7' out/index.html || fail "HTML"
+}
+
 for command in hunt test; do
 	rm -f mark length
 	expect 5 $command --runs 20 -o out -- ./once
@@ -204,6 +225,7 @@ for command in hunt test; do
 	has '.findings[0] | .failure == "exit" and .number == 7 and .why == "a replay passed" and
 		.divergence == null and .outside.call == "getpid" and .outside.line == 14 and
 		(.fingerprint | test("^[0-9a-f]{12}$"))'
+	shows_finding
 	expect 5 $command --quiet --runs 20 -o out -- ./longer
 	[ ! -s log ] || { cat log; fail "$command --quiet is not quiet"; }
 	has '.findings[0].outside | .call == "read" and .function == "count"'
@@ -215,3 +237,40 @@ rm -f mark
 expect 1 test --keep-going --runs 20 -o out -- ./once then
 says '1 bug, 1 failure that did not replay'
 has '(.bugs | length) == 1 and .bugs[0].number == 8 and (.findings | length) == 1'
+
+# A hunt that ends before it has tried all candidates says so.
+build counters <<'C'
+#include <pthread.h>
+
+static int count[8];
+
+static void *add(void *arg)
+{
+	count[0]++;
+	count[1]++;
+	count[2]++;
+	count[3]++;
+	count[4]++;
+	count[5]++;
+	count[6]++;
+	count[7]++;
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, add, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+C
+expect 0 hunt --runs 12 -o out -- ./counters
+says 'incomplete: [0-9]* of [0-9]* candidates tried; raise --time or --runs'
+has '.incomplete and .candidates.left > 0'
+expect 0 hunt --runs 1000 -o out -- ./counters
+silent_about 'incomplete'
+has '(.incomplete | not) and .candidates.left == 0 and .candidates.tried > 0'
