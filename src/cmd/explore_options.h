@@ -25,6 +25,8 @@ struct explore_options {
 	struct baseline *baseline;	/* NULL: none */
 	const char **keep;	/* arguments of --env, ended by NULL; NULL: none */
 	size_t keep_count, keep_capacity;
+	const char **ignore;	/* arguments of --ignore, ended by NULL; NULL: none */
+	size_t ignore_count, ignore_capacity;
 	struct suppressions *suppress;	/* NULL: none */
 	char **program;		/* name and arguments, ended by NULL */
 };
@@ -34,7 +36,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
        OPT_REAL_TIME, OPT_KEEP_GOING, OPT_NO_MINIMISE, OPT_REPLAYS, OPT_EXPECT_EXIT,
        OPT_EXPECT_OUTPUT, OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND,
        OPT_NO_FORK_SERVER, OPT_ENV, OPT_SUPPRESSIONS, OPT_BASELINE,
-       OPT_GEN_SUPPRESSIONS, OPT_JSON, EXPLORE_OPT_OWN };
+       OPT_GEN_SUPPRESSIONS, OPT_IGNORE, OPT_JSON, EXPLORE_OPT_OWN };
 
 #define EXPLORE_SHORT_OPTIONS "j:o:qh"
 #define EXPLORE_LONG_OPTIONS \
@@ -67,7 +69,8 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 /* Options of hunt and test, which check-fix lacks. */
 #define EXPLORE_BASELINE_OPTIONS \
 	{ "baseline", required_argument, NULL, OPT_BASELINE }, \
-	{ "gen-suppressions", no_argument, NULL, OPT_GEN_SUPPRESSIONS }
+	{ "gen-suppressions", no_argument, NULL, OPT_GEN_SUPPRESSIONS }, \
+	{ "ignore", required_argument, NULL, OPT_IGNORE }
 
 /* The parts of --help about the options above. Each command describes --runs and --time itself. */
 #define EXPLORE_USAGE_RUNS \
@@ -79,7 +82,9 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"      --baseline FILE  an earlier results.json: only bugs that are not in it count; " \
 		"implies\n" \
 	"                       --keep-going\n" \
-	"      --gen-suppressions  print lines that suppress the bugs found\n"
+	"      --gen-suppressions  print lines that suppress the bugs found\n" \
+	"      --ignore FINGERPRINT  count a failure as passing; bug.json has its fingerprint; may be\n" \
+	"                       given several times\n"
 #define EXPLORE_USAGE_REST \
 	"      --timeouts       also let time-outs of waits and sleeps expire early\n" \
 	"      --spurious       also let condition waits wake up without a signal\n" \

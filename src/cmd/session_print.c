@@ -88,14 +88,15 @@ static void print_cause(const struct bug *b, const struct places *places)
 	report_close(&r);
 }
 
-void session_print_replay(const char *bug)
+static void print_every_run(const struct bug *b)
 {
-	struct buf line = { 0 };
-
-	buf_add_shell_word(&line, bug);
-	fprintf(stderr, "  replay it: snarl replay %s%s\n", *bug == '-' ? "./" : "",
-		buf_string(&line));
-	buf_free(&line);
+	fprintf(stderr, "\n  fails in every run (none of %llu passed): this is not about interleaving",
+		(unsigned long long)b->every_run);
+	if (b->failure->result.failure == ORACLE_EXIT)
+		fprintf(stderr, "\n  if exit status %d is right: --expect-exit %d", b->failure->result.number,
+			b->failure->result.number);
+	fprintf(stderr, "\n  the search goes on for other failures; to look for these alone: --ignore %s",
+		b->fingerprint);
 }
 
 static void print_proved(const struct bug *b, const struct places *places)
@@ -107,8 +108,9 @@ static void print_proved(const struct bug *b, const struct places *places)
 		plural(b->replays));
 	if (m->done)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
-			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
-			(unsigned long long)m->from);
+			(unsigned long long)m->switches, m->switches == 1 ? "" : "es", (unsigned long long)m->from);
+	if (b->every_run)
+		print_every_run(b);
 	if (b->failure->report->threads == 1)
 		fputs("\n  only one thread ran, so the schedule is not the cause: check arguments, "
 		      "input, files, rights",
@@ -297,6 +299,8 @@ static void print_summary(const struct session *s)
 	if (r->suppressed)
 		fprintf(stderr, ", %zu failure%s suppressed", r->suppressed,
 			plural(r->suppressed));
+	if (st->ignored)
+		fprintf(stderr, ", %llu with an ignored failure", (unsigned long long)st->ignored);
 	if (st->cut + st->timed_out)
 		fprintf(stderr, ", %llu inconclusive", (unsigned long long)(st->cut + st->timed_out));
 	if (st->exhausted)
@@ -377,7 +381,7 @@ static struct session_config config_of(const struct explore_options *o, struct s
 			  .jobs = (unsigned)o->jobs, .keep_going = o->keep_going },
 		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
 		.replays = (unsigned)o->replays, .minimise = !o->no_minimise,
-		.baseline = o->baseline, .suppress = o->suppress,
+		.baseline = o->baseline, .suppress = o->suppress, .ignore = o->ignore,
 		.events = { .judged = on_judged, .saved = on_saved, .inconclusive = on_inconclusive, .progress = on_progress, .ctx = p },
 	};
 }

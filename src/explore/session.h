@@ -8,6 +8,7 @@
 
 #include "explore/bug/verdict.h"
 #include "explore/hunt/hunt.h"
+#include "explore/search/ignore.h"
 #include "explore/search/search.h"
 #include "explore/target/target.h"
 
@@ -39,6 +40,7 @@ struct session_config {
 	bool separate;		/* every failure is a bug of its own, and is not minimised */
 	struct baseline *baseline;	/* or NULL; not owned */
 	const struct suppressions *suppress;	/* or NULL; not owned */
+	const char **ignore;	/* fingerprints of failures that count as passing; ends with NULL; or NULL */
 	struct session_events events;
 };
 
@@ -47,6 +49,7 @@ struct session {
 	struct oracle oracle;	/* copy of config.oracle, with what it learns from runs */
 	struct target target;
 	struct places places;
+	struct ignore ignore;	/* config.ignore, and failures that every run shows */
 	struct judge judge;	/* judge.results are the results of the session */
 	struct search_stats stats;	/* statistics of all searches */
 	struct {

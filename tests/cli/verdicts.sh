@@ -274,3 +274,68 @@ has '.incomplete and .candidates.left > 0'
 expect 0 hunt --runs 1000 -o out -- ./counters
 silent_about 'incomplete'
 has '(.incomplete | not) and .candidates.left == 0 and .candidates.tried > 0'
+
+# A failure of every run is a bug without a cause, and does not hide others: behind exit status 6,
+# two threads take two locks in opposite orders.
+build every_run <<'C'
+#include <pthread.h>
+
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+static int balance;
+
+static void *forth(void *arg)
+{
+	pthread_mutex_lock(&first);
+	pthread_mutex_lock(&second);
+	balance++;
+	pthread_mutex_unlock(&second);
+	pthread_mutex_unlock(&first);
+	return arg;
+}
+
+static void *back(void *arg)
+{
+	pthread_mutex_lock(&second);
+	pthread_mutex_lock(&first);
+	balance++;
+	pthread_mutex_unlock(&first);
+	pthread_mutex_unlock(&second);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t[2];
+
+	pthread_create(&t[0], NULL, forth, NULL);
+	pthread_create(&t[1], NULL, back, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	return balance == 2 ? 6 : 0;
+}
+C
+for command in hunt test; do
+	expect 1 $command --runs 500 -o out -- ./every_run
+	says 'run 1 failed: exit status 6' 'fails in every run' 'not about interleaving' '--expect-exit 6' \
+		'failed: deadlock' '2 bugs'
+	has '[.bugs[].failure] == ["exit", "deadlock"] and [.bugs[].every_run] == [true, false]'
+	has '.bugs[0] | .cause == null and .class == "other" and .pattern == null and .interleavings == []'
+	fingerprint=$(jq -r '.bugs[0].fingerprint' out/results.json)
+	says "--ignore $fingerprint"
+	expect 1 $command --runs 500 --ignore "$fingerprint" -o out -- ./every_run
+	silent_about 'every run' 'exit status 6'
+	has '[.bugs[].failure] == ["deadlock"] and .ignored_runs > 0'
+	expect 1 $command --runs 500 --ignore "$fingerprint" --ignore "$(jq -r '.bugs[0].fingerprint' out/results.json)" \
+		--expect-exit 5 -o out -- ./heap
+	has '.bugs[0].number == 0 and .bugs[0].every_run'
+done
+expect 1 hunt --runs 500 --expect-exit 6 -o out -- ./every_run
+deadlock=$(jq -r '.bugs[0].fingerprint' out/results.json)
+silent_about 'every run'
+# With both ignored nothing is left; the fingerprint does not depend on lines.
+sed '1i\
+/* a line more */' every_run.c | build moved
+expect 0 hunt --runs 100 --ignore "$fingerprint" --ignore "$deadlock" -o out -- ./moved
+has '.bugs == [] and .ignored_runs == .runs'
+expect 2 hunt --ignore nonsense -- ./every_run
+says "'nonsense' is no fingerprint"

@@ -36,6 +36,7 @@ struct bug {
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
 	char why[256];		/* what a replay did instead; "" if all failed alike */
 	char fingerprint[FINGERPRINT_SIZE];	/* of the failure: --ignore */
+	uint64_t every_run;	/* runs that were made to see whether all fail, and did; 0: some passed */
 	/* A finding (finding.h): the failure did not replay. */
 	unsigned seen;		/* failing runs of its kind that were replayed in vain */
 	char *divergence;	/* what a replay did otherwise than the one before; NULL: not known */

@@ -139,6 +139,7 @@ static int run_once(const struct search_config *config, const struct profile_ord
 		return err_set(err, "the replay of the run diverged");
 	stats->runs++;
 	stats->steps += s->block->report.steps;
+	stats->ignored += result.ignored;
 	if (result.verdict == ORACLE_INCONCLUSIVE) {
 		search_stats_limit(stats, &result);
 		return err_set(err, result.failure == ORACLE_TIMEOUT ? "the run did not end in time" :

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "explore/search/ignore.h"
 #include "trace/read/kinds.h"
 
 static const struct {
@@ -376,5 +377,8 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 		result = judge_end(o, s, r, err);
 	}
 	compute_signature(r, report);
+	if (r->verdict == ORACLE_FAILED && o->ignore && ignore_matches(o->ignore, r, report))
+		*r = (struct oracle_result){ .verdict = ORACLE_PASSED, .ignored = true,
+					     .thread = report->thread };
 	return result;
 }

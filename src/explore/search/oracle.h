@@ -57,6 +57,8 @@ static inline bool oracle_is_stuck(enum oracle_failure failure)
 	return failure == ORACLE_DEADLOCK || failure == ORACLE_HANG;
 }
 
+struct ignore;
+
 /* What a passing run has to do; all zero: exit with status 0. */
 struct oracle {
 	int exit;		/* expected exit status; ORACLE_ANY_EXIT: any */
@@ -64,6 +66,7 @@ struct oracle {
 	uint64_t output_size, output_hash;	/* of the expected stdout; FNV-1a */
 	bool same_output;	/* expect the stdout of the first run that passes */
 	const char *check;	/* shell command that reads stdout of the run; status 0: passed */
+	struct ignore *ignore;	/* failures that count as passing; NULL: none; not owned */
 };
 
 struct oracle_site {
@@ -82,6 +85,7 @@ struct oracle_result {
 	struct oracle_site sites[ORACLE_SITES];	/* the sites that identify the failure come first */
 	size_t site_count;
 	size_t key_site_count;	/* number of leading sites that identify the failure */
+	bool ignored;		/* passed: it failed in a way that counts as passing */
 	uint64_t turn;		/* diverged: index of the turn */
 	uint64_t event;		/* diverged: number of the event, from 1; 0: not known */
 	uint64_t signature;	/* hash of the kind of failure and the pcs of its key sites */
@@ -97,7 +101,7 @@ void oracle_from(struct oracle *o, const struct schedule *s);
 
 /*
  * Judges the run that just ended on `s`. With same_output the first run that passes sets the
- * expected output. Returns -1 if the check command cannot be run.
+ * expected output. A failure that o->ignore has becomes ORACLE_PASSED. Returns -1 if the check command cannot be run.
  */
 int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result *out,
 		 struct err *err);

@@ -16,6 +16,7 @@ struct replay_config {
 	const char *options;	/* further SNARL_OPTIONS, or NULL */
 	double timeout;		/* seconds per run; 0: no limit */
 	uint64_t max_steps;	/* 0: no limit */
+	struct ignore *ignore;	/* failures that count as passing in variations of a run; or NULL */
 };
 
 struct replay {

@@ -356,6 +356,7 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 		return err_set(err, "the program cannot be controlled: %.300s", s->result.text);
 	stats->runs++;
 	stats->steps += w->server.block->report.steps;
+	stats->ignored += s->result.ignored;
 	if (s->result.verdict == ORACLE_INCONCLUSIVE)
 		search_stats_limit(stats, &s->result);
 	stats->interleavings = interleavings_seen_add(&s->memory->interleavings, w->server.block);
