@@ -339,3 +339,180 @@ expect 0 hunt --runs 100 --ignore "$fingerprint" --ignore "$deadlock" -o out -- 
 has '.bugs == [] and .ignored_runs == .runs'
 expect 2 hunt --ignore nonsense -- ./every_run
 says "'nonsense' is no fingerprint"
+
+# One cause is one bug. main frees and clears what its threads use, without joining them: they fail at
+# many lines and in several ways.
+build not_joined <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+
+struct table {
+	int *first, *second, *third;
+};
+
+static struct table *table;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int sum;
+
+static void *work(void *arg)
+{
+	for (int i = 0; i < 2; i++) {
+		pthread_mutex_lock(&m);
+		sum += *table->first;
+		sum += *table->second;
+		pthread_mutex_unlock(&m);
+		sum += *table->third;
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	table = malloc(sizeof(*table));
+	table->first = calloc(1, sizeof(int));
+	table->second = calloc(1, sizeof(int));
+	table->third = calloc(1, sizeof(int));
+	for (int i = 0; i < 2; i++) {
+		pthread_create(&t, NULL, work, NULL);
+		pthread_detach(t);
+	}
+	pthread_mutex_lock(&m);
+	sum++;
+	pthread_mutex_unlock(&m);
+	free(table->first);
+	free(table->second);
+	free(table->third);
+	free(table);
+	table = NULL;
+	return 0;
+}
+C
+# A lost update that three assertions notice.
+build three_checks <<'C'
+#include <assert.h>
+#include <pthread.h>
+
+static int balance, spent;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *add(void *arg)
+{
+	for (int i = 0; i < 3; i++) {
+		int seen = balance;
+
+		balance = seen + 1;
+		pthread_mutex_lock(&m);
+		spent++;
+		pthread_mutex_unlock(&m);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, add, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	assert(balance != 5);
+	assert(balance > 3);
+	assert(balance == spent);
+	return 0;
+}
+C
+# Two bugs that have nothing in common stay two.
+build two_bugs <<'C'
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int first, second;
+static int *one, *other;
+
+static void *add(void *arg)
+{
+	if (arg) {
+		int seen = first;
+
+		first = seen + 1;
+	} else {
+		int seen = second;
+
+		second = seen + 1;
+	}
+	return arg;
+}
+
+static void *use_one(void *arg)
+{
+	*one = 1;
+	return arg;
+}
+
+static void *use_other(void *arg)
+{
+	*other = 1;
+	return arg;
+}
+
+static void drop_one(void)
+{
+	free(one);
+}
+
+static void drop_other(void)
+{
+	free(other);
+}
+
+static void updates(void)
+{
+	pthread_t t[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, add, i % 2 ? &first : NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	assert(first == 2);
+	assert(second == 2);
+}
+
+static void frees(void)
+{
+	pthread_t t[2];
+
+	one = malloc(sizeof(*one));
+	other = malloc(sizeof(*other));
+	pthread_create(&t[0], NULL, use_one, NULL);
+	pthread_create(&t[1], NULL, use_other, NULL);
+	drop_one();
+	drop_other();
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "updates") == 0)
+		updates();
+	else
+		frees();
+	return 0;
+}
+C
+for command in hunt test; do
+	expect 1 $command --keep-going --runs 600 -o out -- ./not_joined
+	has '(.bugs | length) == 1 and (.bugs[0].failures | length) > 1'
+	expect 1 $command --keep-going --runs 600 -o out -- ./two_bugs frees
+	has '[.bugs[].failure] == ["uaf", "uaf"]'
+	expect 1 $command --keep-going --runs 600 -o out -- ./two_bugs updates
+	has '(.bugs | length) == 2'
+done
+# snarl test looks for no causes, so that it cannot know.
+expect 1 hunt --keep-going --runs 600 -o out -- ./three_checks
+has '(.bugs | length) == 1 and (.bugs[0].failures | length) == 3'

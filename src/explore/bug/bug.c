@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "explore/bug/same_cause.h"
+#include "explore/bug/same_failure.h"
 #include "explore/search/replay_trace.h"
 
 #define BUGS_MAX 100000		/* folders in one folder of results */
@@ -97,12 +98,25 @@ bool bug_has_symptom(const struct bug *b, const struct oracle_result *r, struct 
 	return alike;
 }
 
-bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
+static bool is_same(const struct bug *a, const struct bug *b, struct places *places)
 {
+	const struct oracle_result *r = &a->failure->result, *s = &b->failure->result;
 	const struct lead *x = bug_cause(a), *y = bug_cause(b);
 
-	return x && y ? same_cause_matches(x, y, places)
-		      : bug_has_symptom(a, &b->failure->result, places);
+	if (same_failure_of_memory(r, s, places) || (x && y && same_cause_matches(x, y, places)))
+		return true;
+	/* Predicted causes were confirmed by runs of their own. Others may be incidental. */
+	return !(x && y && bug_is_predicted(a) && bug_is_predicted(b)) &&
+	       same_failure_symptom(r, s, places);
+}
+
+bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
+{
+	bool same = is_same(a, b, places);
+
+	for (size_t i = 0; i < a->other_count && !same; i++)
+		same = is_same(a->others[i], b, places);
+	return same;
 }
 
 void bug_add_other(struct bug *b, struct bug *other)

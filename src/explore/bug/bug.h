@@ -95,7 +95,10 @@ const struct lead *bug_cause(const struct bug *b);
 /* True if the cause had been predicted by a hunt; false if it was only found in the failing run. */
 bool bug_is_predicted(const struct bug *b);
 
-/* True if both failures are one bug: by their causes or, if one has none, by their symptoms. */
+/*
+ * True if `b` is one bug with `a` or one of a's other failures: by the memory that was freed, by their
+ * causes or, unless both causes were predicted, by their symptoms.
+ */
 bool bug_same(const struct bug *a, const struct bug *b, struct places *places);
 
 /* True if the bug or one of its other failures has this symptom: the same class and lines. */
