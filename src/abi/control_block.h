@@ -182,6 +182,9 @@ struct ctl_report {
 	uint64_t outside_pc;
 	uint32_t outside_thread;
 	char outside_call[12];
+	/* 1 + number of the thread that called exit() or returned from main; 0: none did. */
+	uint32_t exiting;
+	uint32_t reserved;	/* 0 */
 	uint32_t threads;	/* number of threads that were ever started */
 	uint32_t modules;	/* entries of `module` */
 	uint64_t turns;		/* 32-bit words in the area `turns` */

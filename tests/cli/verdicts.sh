@@ -516,3 +516,77 @@ done
 # snarl test looks for no causes, so that it cannot know.
 expect 1 hunt --keep-going --runs 600 -o out -- ./three_checks
 has '(.bugs | length) == 1 and (.bugs[0].failures | length) == 3'
+
+# Threads that still run when main has returned fail in many ways: by what exit handlers took away.
+build at_exit <<'C'
+#include <pthread.h>
+#include <stdlib.h>
+
+static int *log_lines, *names;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void note(void)
+{
+	pthread_mutex_lock(&m);
+	log_lines[0]++;
+	pthread_mutex_unlock(&m);
+}
+
+static void remember(void)
+{
+	pthread_mutex_lock(&m);
+	names[0]++;
+	pthread_mutex_unlock(&m);
+}
+
+static void drop_log(void)
+{
+	pthread_mutex_lock(&m);
+	free(log_lines);
+	log_lines = NULL;
+	pthread_mutex_unlock(&m);
+}
+
+static void linger(void)
+{
+	for (int i = 0; i < 3; i++) {
+		pthread_mutex_lock(&m);
+		pthread_mutex_unlock(&m);
+	}
+}
+
+static void drop_names(void)
+{
+	free(names);
+}
+
+static void *work(void *arg)
+{
+	for (int i = 0; i < 3; i++) {
+		note();
+		remember();
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	log_lines = calloc(4, sizeof(*log_lines));
+	names = calloc(4, sizeof(*names));
+	atexit(linger);
+	atexit(drop_log);
+	atexit(drop_names);
+	pthread_create(&t, NULL, work, NULL);
+	pthread_detach(t);
+	pthread_mutex_lock(&m);
+	pthread_mutex_unlock(&m);
+	return 0;
+}
+C
+for command in hunt test; do
+	expect 1 $command --keep-going --runs 600 -o out -- ./at_exit
+	says 'while thread 0 ends the process'
+	has '(.bugs | length) == 1 and ([.bugs[0].failures[].failure] | unique) == ["signal", "uaf"]'
+done

@@ -45,6 +45,22 @@ bool same_failure_of_memory(const struct oracle_result *a, const struct oracle_r
 	return same_function(&s[USE], &t[USE], places) && same_function(&s[FREE], &t[FREE], places);
 }
 
+static bool is_fault_at_exit(const struct oracle_result *r)
+{
+	switch (r->failure) {
+	case ORACLE_SIGNAL: case ORACLE_UAF: case ORACLE_DOUBLE_FREE: case ORACLE_BAD_FREE:
+	case ORACLE_MISUSE:
+		return r->outlives_exit;
+	default:
+		return false;
+	}
+}
+
+bool same_failure_at_exit(const struct oracle_result *a, const struct oracle_result *b)
+{
+	return is_fault_at_exit(a) && is_fault_at_exit(b);
+}
+
 bool same_failure_symptom(const struct oracle_result *a, const struct oracle_result *b,
 			  struct places *places)
 {

@@ -16,6 +16,12 @@ bool same_failure_of_memory(const struct oracle_result *a, const struct oracle_r
 			    struct places *places);
 
 /*
+ * True if in both a thread crashed or used what is gone while another one had called exit() or returned
+ * from main: the process must not end while that thread runs.
+ */
+bool same_failure_at_exit(const struct oracle_result *a, const struct oracle_result *b);
+
+/*
  * True if both failed in the same way in the same functions. Assertions have to be the same, and exit
  * statuses.
  */

@@ -376,6 +376,7 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 	} else {
 		result = judge_end(o, s, r, err);
 	}
+	r->outlives_exit = report->exiting && report->exiting - 1 != r->thread;
 	compute_signature(r, report);
 	if (r->verdict == ORACLE_FAILED && o->ignore && ignore_matches(o->ignore, r, report))
 		*r = (struct oracle_result){ .verdict = ORACLE_PASSED, .ignored = true,

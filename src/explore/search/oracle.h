@@ -84,6 +84,7 @@ struct oracle_result {
 	uint32_t thread;	/* number of the thread that ran last */
 	struct oracle_site sites[ORACLE_SITES];	/* the sites that identify the failure come first */
 	size_t site_count;
+	bool outlives_exit;	/* another thread had called exit() or returned from main */
 	size_t key_site_count;	/* number of leading sites that identify the failure */
 	bool ignored;		/* passed: it failed in a way that counts as passing */
 	uint64_t turn;		/* diverged: index of the turn */

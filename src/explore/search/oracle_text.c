@@ -123,6 +123,11 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 			add_waiting(&r->sites[i], report, places, out);
 		return;
 	}
+	if (r->outlives_exit) {
+		buf_add_text(out, "\n  while thread ");
+		schedule_path(report, report->exiting - 1, out);
+		buf_add_text(out, " ends the process: it returned from main or called exit");
+	}
 	add_text(r, r->failure == ORACLE_UAF ? "use after free" : "", out);
 	add_sites(r, report, places, out);
 }

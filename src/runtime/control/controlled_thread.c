@@ -250,8 +250,11 @@ int ctl_main_thread(int (*main)(int, char **, char **), int argc, char **argv, c
 
 void ctl_exit_begins(void)
 {
-	if (ctl_on())
-		ctl_thread_atexit_run(ctl.current);
+	if (!ctl_on())
+		return;
+	if (!ctl.private_child)
+		ctl.block->report.exiting = ctl.current->number + 1;
+	ctl_thread_atexit_run(ctl.current);
 }
 
 void ctl_thread_exit(void *result)
