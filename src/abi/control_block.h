@@ -176,8 +176,8 @@ struct ctl_report {
 	uint32_t kind;		/* diverged: enum trace_kind of that event; see pc and object */
 	uint64_t now;		/* virtual time that has passed, in ns */
 	/*
-	 * The last call whose result comes from outside the program: "read", "getpid" and others. Its
-	 * pc; 0: there was none. What it returns may differ in a replay.
+	 * The last call whose result comes from outside the program: "read", "getpid" and others.
+	 * Its pc; 0: there was none. What it returns may differ in a replay.
 	 */
 	uint64_t outside_pc;
 	uint32_t outside_thread;

@@ -76,8 +76,11 @@ static void add_keep(struct explore_options *o, const char *text)
 static int add_ignore(struct explore_options *o, const char *text)
 {
 	if (!fingerprint_is_valid(text))
-		return cmd_usage(o->cmd, "'%s' is no fingerprint: --ignore takes the 12 digits that bug.json and "
-				 "results.json have", text);
+		return cmd_usage(
+			o->cmd,
+			"'%s' is no fingerprint: --ignore takes the 12 digits that bug.json and "
+			"results.json have",
+			text);
 	o->ignore = xgrow(o->ignore, o->ignore_count + 1, &o->ignore_capacity, sizeof(*o->ignore));
 	o->ignore[o->ignore_count++] = text;
 	o->ignore[o->ignore_count] = NULL;

@@ -83,8 +83,8 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 		"implies\n" \
 	"                       --keep-going\n" \
 	"      --gen-suppressions  print lines that suppress the bugs found\n" \
-	"      --ignore FINGERPRINT  count a failure as passing; bug.json has its fingerprint; may be\n" \
-	"                       given several times\n"
+	"      --ignore FINGERPRINT  count a failure as passing; bug.json has its fingerprint;\n" \
+	"                       may be given several times\n"
 #define EXPLORE_USAGE_REST \
 	"      --timeouts       also let time-outs of waits and sleeps expire early\n" \
 	"      --spurious       also let condition waits wake up without a signal\n" \
@@ -106,7 +106,8 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"                       stdout, and SNARL_STATUS the run's exit status\n" \
 	"\n" \
 	"      --timeout T      a run that takes longer than T is inconclusive (default 10s)\n" \
-	"      --max-steps N    a run of more than N steps is inconclusive (default 20M; 0: no limit)\n" \
+	"      --max-steps N    a run of more than N steps is inconclusive (default 20M; 0:\n" \
+	"                       no limit)\n" \
 	"      --backend user|kernel  user-level threads (default), or kernel threads\n" \
 	"      --no-fork-server start the program anew for each run\n" \
 	"      --env NAME[=VALUE]  save this variable for replays, and set it if VALUE is given; " \

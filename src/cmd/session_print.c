@@ -90,12 +90,14 @@ static void print_cause(const struct bug *b, const struct places *places)
 
 static void print_every_run(const struct bug *b)
 {
-	fprintf(stderr, "\n  fails in every run (none of %llu passed): this is not about interleaving",
+	fprintf(stderr,
+		"\n  fails in every run (none of %llu passed): this is not about interleaving",
 		(unsigned long long)b->every_run);
 	if (b->failure->result.failure == ORACLE_EXIT)
-		fprintf(stderr, "\n  if exit status %d is right: --expect-exit %d", b->failure->result.number,
-			b->failure->result.number);
-	fprintf(stderr, "\n  the search goes on for other failures; to look for these alone: --ignore %s",
+		fprintf(stderr, "\n  if exit status %d is right: --expect-exit %d",
+			b->failure->result.number, b->failure->result.number);
+	fprintf(stderr,
+		"\n  the search goes on for other failures; to look for these alone: --ignore %s",
 		b->fingerprint);
 }
 
@@ -108,7 +110,8 @@ static void print_proved(const struct bug *b, const struct places *places)
 		plural(b->replays));
 	if (m->done)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
-			(unsigned long long)m->switches, m->switches == 1 ? "" : "es", (unsigned long long)m->from);
+			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
+			(unsigned long long)m->from);
 	if (b->every_run)
 		print_every_run(b);
 	if (b->failure->report->threads == 1)
@@ -177,8 +180,11 @@ static void on_inconclusive(void *ctx)
 	progress_clear(&p->progress);
 	if (p->o->quiet)
 		return;
-	fprintf(stderr, "snarl: run %llu is inconclusive: %s\n  it neither passed nor failed; raise %s, or give "
-		"the program less to do\n", (unsigned long long)s->inconclusive.run + 1, s->inconclusive.text,
+	fprintf(stderr,
+		"snarl: run %llu is inconclusive: %s\n  it neither passed nor failed; raise %s, or "
+		"give "
+		"the program less to do\n",
+		(unsigned long long)s->inconclusive.run + 1, s->inconclusive.text,
 		s->inconclusive.timed_out ? "--timeout" : "--max-steps");
 }
 
@@ -218,8 +224,10 @@ void session_print_inconclusive(void *ctx, const struct search_failure *f)
 
 struct search_listener session_print_listener(struct session_print *p)
 {
-	return (struct search_listener){ .found = session_print_found, .progress = session_print_progress,
-					 .inconclusive = session_print_inconclusive, .ctx = p };
+	return (struct search_listener){ .found = session_print_found,
+					 .progress = session_print_progress,
+					 .inconclusive = session_print_inconclusive,
+					 .ctx = p };
 }
 
 /* --- after the search --- */
@@ -239,8 +247,11 @@ static void print_candidates(const struct session *s)
 			(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
 			(unsigned long long)h->unreached);
 	if (session_is_incomplete(s))
-		fprintf(stderr, "snarl: incomplete: %llu of %llu candidate%s tried; raise --time or --runs\n",
-			(unsigned long long)(h->leads - h->left), (unsigned long long)h->leads, plural(h->leads));
+		fprintf(stderr,
+			"snarl: incomplete: %llu of %llu candidate%s tried; raise --time or "
+			"--runs\n",
+			(unsigned long long)(h->leads - h->left), (unsigned long long)h->leads,
+			plural(h->leads));
 	if (h->suppressed)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
@@ -269,16 +280,19 @@ static void print_inconclusive(const struct session *s)
 	fprintf(stderr, "snarl: %llu of %llu run%s inconclusive", (unsigned long long)limited,
 		(unsigned long long)st->runs, st->runs == 1 ? " is" : "s are");
 	if (st->timed_out)
-		fprintf(stderr, ": %llu longer than %g s (--timeout)", (unsigned long long)st->timed_out,
-			s->config.timeout);
+		fprintf(stderr, ": %llu longer than %g s (--timeout)",
+			(unsigned long long)st->timed_out, s->config.timeout);
 	if (st->cut)
-		fprintf(stderr, "%s %llu with more than %llu steps (--max-steps)", st->timed_out ? "," : ":",
-			(unsigned long long)st->cut, (unsigned long long)s->config.plan.max_steps);
+		fprintf(stderr, "%s %llu with more than %llu steps (--max-steps)",
+			st->timed_out ? "," : ":", (unsigned long long)st->cut,
+			(unsigned long long)s->config.plan.max_steps);
 	fputc('\n', stderr);
 	if (limited == st->runs)
 		fputs("snarl: no run ended, so nothing was tested: raise the limit\n", stderr);
 	else if (search_stats_hopeless(st, &s->config.budget))
-		fputs("snarl: ended early, since so many runs time out: raise --timeout, or set --time\n", stderr);
+		fputs("snarl: ended early, since so many runs time out: raise --timeout, or set "
+		      "--time\n",
+		      stderr);
 }
 
 static void print_summary(const struct session *s)
@@ -302,7 +316,8 @@ static void print_summary(const struct session *s)
 	if (st->ignored)
 		fprintf(stderr, ", %llu with an ignored failure", (unsigned long long)st->ignored);
 	if (st->cut + st->timed_out)
-		fprintf(stderr, ", %llu inconclusive", (unsigned long long)(st->cut + st->timed_out));
+		fprintf(stderr, ", %llu inconclusive",
+			(unsigned long long)(st->cut + st->timed_out));
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
@@ -367,7 +382,8 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		fresh = baseline_count(o->baseline).fresh;
 	if (fresh)
 		return cmd_flush(o->cmd, CMD_BUG);
-	return cmd_flush(o->cmd, s->judge.results.count > s->judge.results.proved ? CMD_UNPROVED : CMD_OK);
+	return cmd_flush(o->cmd,
+			 s->judge.results.count > s->judge.results.proved ? CMD_UNPROVED : CMD_OK);
 }
 
 /* --- before the search --- */
@@ -375,14 +391,29 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 static struct session_config config_of(const struct explore_options *o, struct session_print *p)
 {
 	return (struct session_config){
-		.program = o->program, .environment = o->keep, .out = o->out, .backend = o->backend,
-		.exec = o->exec, .timeout = o->timeout, .oracle = o->oracle,
-		.plan = { .seed = o->seed, .flags = o->flags, .max_steps = o->max_steps,
-			  .jobs = (unsigned)o->jobs, .keep_going = o->keep_going },
+		.program = o->program,
+		.environment = o->keep,
+		.out = o->out,
+		.backend = o->backend,
+		.exec = o->exec,
+		.timeout = o->timeout,
+		.oracle = o->oracle,
+		.plan = { .seed = o->seed,
+			  .flags = o->flags,
+			  .max_steps = o->max_steps,
+			  .jobs = (unsigned)o->jobs,
+			  .keep_going = o->keep_going },
 		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
-		.replays = (unsigned)o->replays, .minimise = !o->no_minimise,
-		.baseline = o->baseline, .suppress = o->suppress, .ignore = o->ignore,
-		.events = { .judged = on_judged, .saved = on_saved, .inconclusive = on_inconclusive, .progress = on_progress, .ctx = p },
+		.replays = (unsigned)o->replays,
+		.minimise = !o->no_minimise,
+		.baseline = o->baseline,
+		.suppress = o->suppress,
+		.ignore = o->ignore,
+		.events = { .judged = on_judged,
+			    .saved = on_saved,
+			    .inconclusive = on_inconclusive,
+			    .progress = on_progress,
+			    .ctx = p },
 	};
 }
 

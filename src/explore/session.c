@@ -177,8 +177,8 @@ static enum search_answer answer(const struct session *s, enum verdict_kind kind
 }
 
 /*
- * Number of runs that were made to see whether every run fails as `f` did, which then lost its lead;
- * 0: not every run does.
+ * Number of runs that were made to see whether every run fails as `f` did, which then lost its
+ * lead; 0: not every run does.
  */
 static uint64_t count_every_run(struct session *s, struct search_failure *f)
 {
@@ -236,7 +236,8 @@ bool session_is_incomplete(const struct session *s)
 	bool by_bug = false;
 
 	for (size_t i = 0; i < s->judge.results.count; i++)
-		by_bug |= s->judge.results.items[i].proved && !s->judge.results.items[i].bug->every_run;
+		by_bug |= s->judge.results.items[i].proved &&
+			  !s->judge.results.items[i].bug->every_run;
 	return s->hunt && s->hunt->left && (!by_bug || s->config.plan.keep_going);
 }
 

@@ -40,7 +40,8 @@ struct session_config {
 	bool separate;		/* every failure is a bug of its own, and is not minimised */
 	struct baseline *baseline;	/* or NULL; not owned */
 	const struct suppressions *suppress;	/* or NULL; not owned */
-	const char **ignore;	/* fingerprints of failures that count as passing; ends with NULL; or NULL */
+	const char **ignore; /* fingerprints of failures that count as passing; ends with NULL; or
+				NULL */
 	struct session_events events;
 };
 

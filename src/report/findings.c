@@ -13,7 +13,8 @@ static struct report_finding *add(struct report *r, bool inconclusive)
 {
 	struct report_finding *f;
 
-	r->findings = xgrow(r->findings, r->finding_count, &r->finding_capacity, sizeof(*r->findings));
+	r->findings =
+		xgrow(r->findings, r->finding_count, &r->finding_capacity, sizeof(*r->findings));
 	f = &r->findings[r->finding_count++];
 	*f = (struct report_finding){ .inconclusive = inconclusive };
 	return f;
@@ -32,7 +33,8 @@ static void read_failure(struct report *r, const json_t *from)
 	const char *text = member(from, "text"), *details = member(from, "details");
 	size_t size = strlen(details);
 
-	f->title = pool_format(&r->pool, "Failed, not proved: %.*s", (int)strcspn(text, "\n"), text);
+	f->title =
+		pool_format(&r->pool, "Failed, not proved: %.*s", (int)strcspn(text, "\n"), text);
 	text += strcspn(text, "\n");
 	f->text = pool_format(&r->pool, "%s%snot proved, since it did not replay: %s%s%.*s",
 			      *text ? text + 1 : "", *text ? "\n" : "", member(from, "why"),
@@ -49,10 +51,12 @@ static void read_inconclusive(struct report *r, const json_t *from)
 	if (runs <= 0 || !first)
 		return;
 	f = add(r, true);
-	f->title = pool_format(&r->pool, "Inconclusive: %lld of %lld run%s exceeded a limit", (long long)runs,
+	f->title = pool_format(&r->pool, "Inconclusive: %lld of %lld run%s exceeded a limit",
+			       (long long)runs,
 			       (long long)json_integer_value(json_object_get(r->json, "runs")),
 			       runs == 1 ? "" : "s");
-	f->text = pool_format(&r->pool, "run %lld: %s\nneither passed nor failed; raise --%s, or give the "
+	f->text = pool_format(&r->pool,
+			      "run %lld: %s\nneither passed nor failed; raise --%s, or give the "
 			      "program less to do",
 			      (long long)json_integer_value(json_object_get(first, "run")),
 			      member(first, "text"), member(first, "limit"));

@@ -69,8 +69,9 @@ static void add_findings(const struct report *r, struct buf *out)
 {
 	if (!r->finding_count)
 		return;
-	buf_add_text(out, "<section aria-labelledby=\"findings\"><h2 id=\"findings\">Not proved</h2>\n"
-			  "<ul class=\"cards\">\n");
+	buf_add_text(out,
+		     "<section aria-labelledby=\"findings\"><h2 id=\"findings\">Not proved</h2>\n"
+		     "<ul class=\"cards\">\n");
 	for (size_t i = 0; i < r->finding_count; i++) {
 		buf_add_text(out, "<li><h3>");
 		escape_html(out, r->findings[i].title);
@@ -104,7 +105,9 @@ void html_index(const struct report *r, struct buf *out)
 	}
 	buf_add_text(out, "</section>\n");
 	add_findings(r, out);
-	buf_add_text(out, "<section aria-labelledby=\"facts\"><h2 id=\"facts\">The last search</h2>\n<dl>\n");
+	buf_add_text(
+		out,
+		"<section aria-labelledby=\"facts\"><h2 id=\"facts\">The last search</h2>\n<dl>\n");
 	add_fact(r, out, "Runs", "runs");
 	add_fact(r, out, "Seconds", "seconds");
 	add_fact(r, out, "Runs that failed", "failed_runs");

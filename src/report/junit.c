@@ -134,9 +134,13 @@ static void junit_all(const struct report *r, const struct report_style *style, 
 			tests++;
 		}
 	for (size_t i = 0; i < r->finding_count; i++)
-		errors |= !r->findings[i].inconclusive;	/* number of cases with errors: there is one case */
-	buf_addf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-		 "  <testsuite name=\"snarl\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\" time=\"%s\">\n",
+		errors |=
+			!r->findings[i]
+				 .inconclusive; /* number of cases with errors: there is one case */
+	buf_addf(out,
+		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+		 "  <testsuite name=\"snarl\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
+		 "skipped=\"0\" time=\"%s\">\n",
 		 tests, failed, errors, buf_string(&time));
 	buf_add(out, cases.data, cases.size);
 	buf_add_text(out, "  </testsuite>\n</testsuites>\n");

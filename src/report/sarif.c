@@ -386,7 +386,8 @@ static void put_finding(struct sarif *s, const struct report_finding *f)
 static void put_notifications(struct sarif *s, const struct report *r)
 {
 	struct json *j = &s->j;
-	const struct report_finding *f = r->finding_count ? &r->findings[r->finding_count - 1] : NULL;
+	const struct report_finding *f =
+		r->finding_count ? &r->findings[r->finding_count - 1] : NULL;
 
 	if (!f || !f->inconclusive)
 		return;

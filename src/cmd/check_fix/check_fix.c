@@ -168,8 +168,11 @@ static int hunt_related(struct check_fix *cf, const struct options *o, struct hu
 			struct err *err)
 {
 	struct session *s = &cf->print.session;
-	struct hunt_config config = { .profiles = (unsigned)o->profiles, .wanted = concerns_known, .ctx = cf,
-				      .listener = { found_unmatched, on_progress, on_inconclusive, cf } };
+	struct hunt_config config = { .profiles = (unsigned)o->profiles,
+				      .wanted = concerns_known,
+				      .ctx = cf,
+				      .listener = { found_unmatched, on_progress, on_inconclusive,
+						    cf } };
 	struct search_budget *budget = &config.search.budget;
 	struct search_stats stats = { 0 };
 	int result;

@@ -50,8 +50,8 @@ static const char usage[] =
 	"  snarl replay --gdb snarl-out/bugs/B001\n";
 
 /*
- * Number of replays by result. `same`: failed as recorded; `other`: failed in another way; `limited`:
- * stopped at a limit.
+ * Number of replays by result. `same`: failed as recorded; `other`: failed in another way;
+ * `limited`: stopped at a limit.
  */
 struct replay_counts {
 	uint64_t same, passed, other, diverged, limited;
@@ -124,7 +124,8 @@ static int conclude(const struct replay_options *o, const struct replay_counts *
 			(unsigned long long)n->other, failure ? " (" : "", failure ? failure : "",
 			failure ? ")" : "");
 	if (!o->quiet && n->limited)
-		fprintf(stderr, "snarl: %llu did not end within %g s; --timeout T sets another limit\n",
+		fprintf(stderr,
+			"snarl: %llu did not end within %g s; --timeout T sets another limit\n",
 			(unsigned long long)n->limited, o->timeout);
 	if (n->same == o->times)
 		return CMD_BUG;

@@ -103,7 +103,8 @@ static bool is_same(const struct bug *a, const struct bug *b, struct places *pla
 	const struct oracle_result *r = &a->failure->result, *s = &b->failure->result;
 	const struct lead *x = bug_cause(a), *y = bug_cause(b);
 
-	if (same_failure_of_memory(r, s, places) || same_failure_at_exit(r, s) || (x && y && same_cause_matches(x, y, places)))
+	if (same_failure_of_memory(r, s, places) || same_failure_at_exit(r, s) ||
+	    (x && y && same_cause_matches(x, y, places)))
 		return true;
 	/* Predicted causes were confirmed by runs of their own. Others may be incidental. */
 	return !(x && y && bug_is_predicted(a) && bug_is_predicted(b)) &&

@@ -36,10 +36,11 @@ struct bug {
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
 	char why[256];		/* what a replay did instead; "" if all failed alike */
 	char fingerprint[FINGERPRINT_SIZE];	/* of the failure: --ignore */
-	uint64_t every_run;	/* runs that were made to see whether all fail, and did; 0: some passed */
+	uint64_t every_run; /* runs that were made to see whether all fail, and did; 0: some passed
+			     */
 	/* A finding (finding.h): the failure did not replay. */
 	unsigned seen;		/* failing runs of its kind that were replayed in vain */
-	char *divergence;	/* what a replay did otherwise than the one before; NULL: not known */
+	char *divergence; /* what a replay did otherwise than the one before; NULL: not known */
 	struct {
 		char call[12], thread[64];
 		uint64_t pc;	/* 0: none */
@@ -63,8 +64,9 @@ void bug_init(struct bug *b, struct search_failure *f, struct places *places);
 void bug_free(struct bug *b);
 
 /*
- * Replays the schedule `times` times, each in a new fork of a fork server of its own. The first replay adds checks to the
- * schedule. True if all replays failed as the run did; else b->why or *err says why not.
+ * Replays the schedule `times` times, each in a new fork of a fork server of its own. The first
+ * replay adds checks to the schedule. True if all replays failed as the run did; else b->why or
+ * *err says why not.
  */
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err);
@@ -96,8 +98,8 @@ const struct lead *bug_cause(const struct bug *b);
 bool bug_is_predicted(const struct bug *b);
 
 /*
- * True if `b` is one bug with `a` or one of a's other failures: by the memory that was freed, by their
- * causes or, unless both causes were predicted, by their symptoms.
+ * True if `b` is one bug with `a` or one of a's other failures: by the memory that was freed, by
+ * their causes or, unless both causes were predicted, by their symptoms.
  */
 bool bug_same(const struct bug *a, const struct bug *b, struct places *places);
 

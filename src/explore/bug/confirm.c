@@ -20,7 +20,8 @@ void confirm_open(struct confirm *u, const struct confirm_config *config,
 		   const struct search_failure *f)
 {
 	*u = (struct confirm){ .config = config };
-	/* Many runs of a fork bomb would take too long. An error here is not reported: the replays will have and report it, too. */
+	/* Many runs of a fork bomb would take too long. An error here is not reported: the replays
+	 * will have and report it, too. */
 	if (config->minimise && f->result.failure != ORACLE_BOMB)
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
 	u->cause = (struct cause_config){ .source = &config->source,

@@ -16,8 +16,8 @@ static void note_outside(struct bug *b, const struct ctl_report *report)
 	if (!report->outside_pc)
 		return;
 	b->outside.pc = report->outside_pc;
-	snprintf(b->outside.call, sizeof(b->outside.call), "%.*s", (int)sizeof(report->outside_call) - 1,
-		 report->outside_call);
+	snprintf(b->outside.call, sizeof(b->outside.call), "%.*s",
+		 (int)sizeof(report->outside_call) - 1, report->outside_call);
 	schedule_path(report, report->outside_thread, &thread);
 	snprintf(b->outside.thread, sizeof(b->outside.thread), "%s", buf_string(&thread));
 	buf_free(&thread);
@@ -62,7 +62,8 @@ void finding_investigate(struct bug *b, const struct replay_config *config, stru
 			schedule_set_turns(&s, replay.server.block);
 		}
 		replay_close(&replay);
-		if (result < 0 || got.verdict == ORACLE_BROKEN || got.verdict == ORACLE_INCONCLUSIVE)
+		if (result < 0 || got.verdict == ORACLE_BROKEN ||
+		    got.verdict == ORACLE_INCONCLUSIVE)
 			break;
 	}
 	schedule_free(&s);
@@ -80,8 +81,9 @@ void finding_describe(const struct bug *b, struct places *places, struct buf *ou
 	} else if (b->failure->schedule.flags & CTL_REAL_TIME) {
 		buf_add_text(out, "  with --real-time, clocks differ from run to run\n");
 	} else {
-		buf_add_text(out, "  no call that returns something from outside was seen; not seen are rdtsc, raw "
-			     "system calls and mapped files\n");
+		buf_add_text(out, "  no call that returns something from outside was seen; not "
+				  "seen are rdtsc, raw "
+				  "system calls and mapped files\n");
 	}
 }
 

@@ -33,7 +33,8 @@ const struct bug *results_add(struct results *r, struct bug *b, bool proved, str
 		return known;
 	}
 	for (size_t i = r->count; proved && i-- > 0;)
-		if (!r->items[i].proved && bug_has_symptom(b, &r->items[i].bug->failure->result, places))
+		if (!r->items[i].proved &&
+		    bug_has_symptom(b, &r->items[i].bug->failure->result, places))
 			drop(r, i);
 	r->items = xgrow(r->items, r->count, &r->capacity, sizeof(*r->items));
 	r->items[r->count].bug = b;

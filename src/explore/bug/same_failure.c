@@ -12,7 +12,8 @@ static bool has_both(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-static bool same_function(const struct oracle_site *a, const struct oracle_site *b, struct places *places)
+static bool same_function(const struct oracle_site *a, const struct oracle_site *b,
+			  struct places *places)
 {
 	struct symbol_frame f, g;
 
@@ -21,7 +22,8 @@ static bool same_function(const struct oracle_site *a, const struct oracle_site 
 	return has_both(f.function, g.function) && (!f.file || !g.file || has_both(f.file, g.file));
 }
 
-static bool same_line(const struct oracle_site *a, const struct oracle_site *b, struct places *places)
+static bool same_line(const struct oracle_site *a, const struct oracle_site *b,
+		      struct places *places)
 {
 	struct symbol_frame f, g;
 
@@ -35,10 +37,12 @@ bool same_failure_of_memory(const struct oracle_result *a, const struct oracle_r
 {
 	const struct oracle_site *s = a->sites, *t = b->sites;
 
-	if (a->failure != b->failure || (a->failure != ORACLE_UAF && a->failure != ORACLE_DOUBLE_FREE) ||
+	if (a->failure != b->failure ||
+	    (a->failure != ORACLE_UAF && a->failure != ORACLE_DOUBLE_FREE) ||
 	    a->site_count <= FREE || b->site_count <= FREE)
 		return false;
-	/* Addresses hardly depend on the schedule. Lines alone could be those of a wrapper of free(). */
+	/* Addresses hardly depend on the schedule. Lines alone could be those of a wrapper of
+	 * free(). */
 	if (a->site_count > MALLOC && b->site_count > MALLOC && s[USE].object == t[USE].object &&
 	    same_line(&s[FREE], &t[FREE], places) && same_line(&s[MALLOC], &t[MALLOC], places))
 		return true;
@@ -68,7 +72,8 @@ bool same_failure_symptom(const struct oracle_result *a, const struct oracle_res
 
 	if (oracle_identity(a, places) == oracle_identity(b, places))
 		return true;
-	/* The fingerprint of an assertion leaves its numbers out; without sites it says only the kind. */
+	/* The fingerprint of an assertion leaves its numbers out; without sites it says only the
+	 * kind. */
 	if (a->failure == ORACLE_ASSERT || !a->key_site_count || !b->key_site_count)
 		return false;
 	fingerprint_of(a, places, x);

@@ -159,8 +159,8 @@ bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out
 	left->runs = all->runs > h->runs->runs ? all->runs - h->runs->runs : 0;
 	left->seconds = all->seconds > 0 ? all->seconds - h->runs->seconds : 0;
 	h->stats.stage = stage;
-	return !h->stopped && !search_stats_hopeless(h->runs, all) && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
-	       (all->seconds <= 0 || left->seconds > 0);
+	return !h->stopped && !search_stats_hopeless(h->runs, all) && !(all->stop && *all->stop) &&
+	       (!all->runs || left->runs > 0) && (all->seconds <= 0 || left->seconds > 0);
 }
 
 void hunt_report(struct hunt *h, struct search_failure *f)

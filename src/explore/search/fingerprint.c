@@ -14,8 +14,8 @@ static uint64_t add_text(uint64_t hash, const char *text)
 }
 
 /*
- * Adds the message of a failed assertion without its numbers: lines, values, process ids. The name of
- * the program before the first ": " may be a path.
+ * Adds the message of a failed assertion without its numbers: lines, values, process ids. The name
+ * of the program before the first ": " may be a path.
  */
 static uint64_t add_message(uint64_t hash, const char *text)
 {
@@ -38,7 +38,8 @@ static uint64_t hash_site(const struct oracle_site *site, struct places *places)
 	return add_text(hash, f.function ? f.function : base ? base : "?");
 }
 
-void fingerprint_of(const struct oracle_result *r, struct places *places, char out[FINGERPRINT_SIZE])
+void fingerprint_of(const struct oracle_result *r, struct places *places,
+		    char out[FINGERPRINT_SIZE])
 {
 	uint64_t hash = add_text(HASH_START, oracle_failure_name(r->failure)), sum = 0;
 

@@ -14,7 +14,8 @@
 #define FINGERPRINT_SIZE 13	/* 12 hexadecimal digits, and 0 */
 
 /* Call oracle_refine() first. */
-void fingerprint_of(const struct oracle_result *r, struct places *places, char out[FINGERPRINT_SIZE]);
+void fingerprint_of(const struct oracle_result *r, struct places *places,
+		    char out[FINGERPRINT_SIZE]);
 
 /* Whether `text` can be a fingerprint. */
 bool fingerprint_is_valid(const char *text);

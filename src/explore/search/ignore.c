@@ -34,7 +34,8 @@ static bool has_fingerprint(const struct ignore *g, const struct oracle_result *
 	return false;
 }
 
-bool ignore_matches(struct ignore *g, const struct oracle_result *r, const struct ctl_report *report)
+bool ignore_matches(struct ignore *g, const struct oracle_result *r,
+		    const struct ctl_report *report)
 {
 	bool added;
 	uint64_t *known;

@@ -19,6 +19,7 @@ void ignore_add(struct ignore *g, const char *fingerprint);
 void ignore_free(struct ignore *g);
 
 /* Whether a failed run counts as passing. `r` has its signature, and is not refined. */
-bool ignore_matches(struct ignore *g, const struct oracle_result *r, const struct ctl_report *report);
+bool ignore_matches(struct ignore *g, const struct oracle_result *r,
+		    const struct ctl_report *report);
 
 #endif

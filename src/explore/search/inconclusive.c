@@ -34,8 +34,8 @@ static bool add_last_switch(const struct search_failure *f, const struct replay_
 	schedule_copy_header(&until, &f->schedule);
 	schedule_copy_run(&until, &f->schedule);
 	/*
-	 * The turn that did not end becomes that of a thread that never exists, where the run diverges.
-	 * If no other thread could run there, the limit of steps ends it.
+	 * The turn that did not end becomes that of a thread that never exists, where the run
+	 * diverges. If no other thread could run there, the limit of steps ends it.
 	 */
 	until.turns[until.turn_count - 1].thread = schedule_thread(&until, "0.0");
 	limited.timeout = REPEAT_SECONDS;
@@ -57,7 +57,8 @@ void inconclusive_describe(const struct search_failure *f, const struct replay_c
 			   struct places *places, struct buf *out)
 {
 	if (f->result.failure == ORACLE_STEPS) {
-		buf_addf(out, "it took more than %llu steps", (unsigned long long)config->max_steps);
+		buf_addf(out, "it took more than %llu steps",
+			 (unsigned long long)config->max_steps);
 		add_threads(&f->result, f->report, places, out);
 		return;
 	}

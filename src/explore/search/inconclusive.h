@@ -1,6 +1,6 @@
 /*
- * Describes a run that exceeded a limit: which limit, and where its threads were. Such a run neither
- * passed nor failed.
+ * Describes a run that exceeded a limit: which limit, and where its threads were. Such a run
+ * neither passed nor failed.
  */
 #ifndef EXPLORE_SEARCH_INCONCLUSIVE_H
 #define EXPLORE_SEARCH_INCONCLUSIVE_H

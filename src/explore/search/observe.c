@@ -142,8 +142,9 @@ static int run_once(const struct search_config *config, const struct profile_ord
 	stats->ignored += result.ignored;
 	if (result.verdict == ORACLE_INCONCLUSIVE) {
 		search_stats_limit(stats, &result);
-		return err_set(err, result.failure == ORACLE_TIMEOUT ? "the run did not end in time" :
-								       "the run took too many steps");
+		return err_set(err, result.failure == ORACLE_TIMEOUT
+					    ? "the run did not end in time"
+					    : "the run took too many steps");
 	}
 	if (result.verdict == ORACLE_FAILED) {
 		stats->failed++;

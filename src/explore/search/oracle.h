@@ -102,7 +102,8 @@ void oracle_from(struct oracle *o, const struct schedule *s);
 
 /*
  * Judges the run that just ended on `s`. With same_output the first run that passes sets the
- * expected output. A failure that o->ignore has becomes ORACLE_PASSED. Returns -1 if the check command cannot be run.
+ * expected output. A failure that o->ignore has becomes ORACLE_PASSED. Returns -1 if the check
+ * command cannot be run.
  */
 int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result *out,
 		 struct err *err);

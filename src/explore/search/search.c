@@ -245,7 +245,8 @@ static void add_failure(struct search *s, struct worker *w)
 		s->limit = w->run + 1;
 }
 
-/* Keeps the run of the lowest number that exceeded a limit, to report it at the generation's end. */
+/* Keeps the run of the lowest number that exceeded a limit, to report it at the generation's end.
+ */
 static void add_inconclusive(struct search *s, struct worker *w)
 {
 	struct search_failure *old = s->inconclusive;
@@ -254,8 +255,8 @@ static void add_inconclusive(struct search *s, struct worker *w)
 		return;
 	if (old)
 		search_failure_free(old);
-	s->inconclusive = search_failure_new(&w->server, s->memory, s->config.program.oracle, w->run,
-					     &s->result);
+	s->inconclusive = search_failure_new(&w->server, s->memory, s->config.program.oracle,
+					     w->run, &s->result);
 	s->inconclusive->run = s->runs_before + w->run;
 }
 

@@ -91,20 +91,21 @@ struct search_config {
 };
 
 enum search_event {
-	SEARCH_DONE,		/* the budget is spent, or the strategy is exhausted */
-	SEARCH_BEGIN,		/* run `number` is about to begin; its request is filled in */
-	SEARCH_ENDED,		/* run `number` ended with `result`; runs end in any order */
-	SEARCH_FAILED,		/* a failing run whose oracle_identity() and cause are a new pair */
-	SEARCH_INCONCLUSIVE,	/* the first run that exceeded a limit; run->failure stays the search's */
-	SEARCH_GENERATION,	/* all runs of the generation ended; their failures were reported */
-	SEARCH_PROGRESS,	/* about every 100 ms: an occasion to show the statistics */
+	SEARCH_DONE, /* the budget is spent, or the strategy is exhausted */
+	SEARCH_BEGIN, /* run `number` is about to begin; its request is filled in */
+	SEARCH_ENDED, /* run `number` ended with `result`; runs end in any order */
+	SEARCH_FAILED, /* a failing run whose oracle_identity() and cause are a new pair */
+	SEARCH_INCONCLUSIVE, /* the first run that exceeded a limit; run->failure stays the search's
+			      */
+	SEARCH_GENERATION, /* all runs of the generation ended; their failures were reported */
+	SEARCH_PROGRESS, /* about every 100 ms: an occasion to show the statistics */
 };
 
 struct search;
 
 /*
- * The subject of an event. At SEARCH_FAILED the caller owns `failure`. The rest is valid until the next
- * event.
+ * The subject of an event. At SEARCH_FAILED the caller owns `failure`. The rest is valid until the
+ * next event.
  */
 struct search_run {
 	struct search *search;
@@ -167,7 +168,8 @@ struct search_listener {
 };
 
 /*
- * Passes SEARCH_FAILED, SEARCH_INCONCLUSIVE and SEARCH_PROGRESS to the listener; ignores other events.
+ * Passes SEARCH_FAILED, SEARCH_INCONCLUSIVE and SEARCH_PROGRESS to the listener; ignores other
+ * events.
  */
 void search_report(int event, const struct search_run *run, const struct search_listener *listener);
 
