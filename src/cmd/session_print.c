@@ -88,6 +88,16 @@ static void print_cause(const struct bug *b, const struct places *places)
 	report_close(&r);
 }
 
+void session_print_replay(const char *bug)
+{
+	struct buf line = { 0 };
+
+	buf_add_shell_word(&line, bug);
+	fprintf(stderr, "  replay it: snarl replay %s%s\n", *bug == '-' ? "./" : "",
+		buf_string(&line));
+	buf_free(&line);
+}
+
 static void print_every_run(const struct bug *b)
 {
 	fprintf(stderr,
@@ -318,6 +328,9 @@ static void print_summary(const struct session *s)
 	if (st->cut + st->timed_out)
 		fprintf(stderr, ", %llu inconclusive",
 			(unsigned long long)(st->cut + st->timed_out));
+	if (st->damaged)
+		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
+			(unsigned long long)st->damaged, plural(st->damaged));
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
@@ -380,8 +393,8 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		print_suppressions(s);
 	if (o->baseline)
 		fresh = baseline_count(o->baseline).fresh;
-	if (fresh)
-		return cmd_flush(o->cmd, CMD_BUG);
+	if (fresh || s->stats.damaged)
+		return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_FAILED);
 	return cmd_flush(o->cmd,
 			 s->judge.results.count > s->judge.results.proved ? CMD_UNPROVED : CMD_OK);
 }

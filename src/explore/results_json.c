@@ -144,6 +144,7 @@ void results_json(const struct session *s, struct buf *out)
 	json_number(&j, "threads", stats->threads);
 	json_number(&j, "failed_runs", stats->failed);
 	json_number(&j, "cut_runs", stats->cut);
+	json_number(&j, "damaged_runs", stats->damaged);
 	json_number(&j, "ignored_runs", stats->ignored);
 	inconclusive_json(s, &j);
 	json_bool(&j, "incomplete", session_is_incomplete(s));

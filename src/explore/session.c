@@ -186,7 +186,7 @@ static uint64_t count_every_run(struct session *s, struct search_failure *f)
 	struct search_config config;
 	uint64_t made;
 
-	if (s->config.separate || st->runs > st->failed + st->cut + st->timed_out)
+	if (s->config.separate || st->runs > st->failed + st->cut + st->timed_out + st->damaged)
 		return 0;
 	session_search(s, &config);
 	if (!every_run_fails(&config, f, &made))

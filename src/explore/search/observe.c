@@ -140,6 +140,10 @@ static int run_once(const struct search_config *config, const struct profile_ord
 	stats->runs++;
 	stats->steps += s->block->report.steps;
 	stats->ignored += result.ignored;
+	if (result.verdict == ORACLE_DAMAGED) {
+		stats->damaged++;
+		return err_set(err, "%s", result.text);
+	}
 	if (result.verdict == ORACLE_INCONCLUSIVE) {
 		search_stats_limit(stats, &result);
 		return err_set(err, result.failure == ORACLE_TIMEOUT

@@ -360,10 +360,15 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 	stats->ignored += s->result.ignored;
 	if (s->result.verdict == ORACLE_INCONCLUSIVE)
 		search_stats_limit(stats, &s->result);
-	stats->interleavings = interleavings_seen_add(&s->memory->interleavings, w->server.block);
-	note_shared(s, w);
-	if (!w->server.result.timed_out)
-		note_length(s, w);
+	if (s->result.verdict == ORACLE_DAMAGED) {
+		note_damaged(s, w);
+	} else {
+		stats->interleavings = interleavings_seen_add(&s->memory->interleavings,
+							      w->server.block);
+		note_shared(s, w);
+		if (!w->server.result.timed_out)
+			note_length(s, w);
+	}
 	s->worker = w;
 	s->cause = 0;
 	*run = (struct search_run){ .number = w->run, .server = &w->server, .result = &s->result };

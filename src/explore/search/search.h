@@ -42,6 +42,7 @@ struct search_stats {
 	uint64_t failed;	/* runs among them that failed */
 	uint64_t cut;		/* runs among them that exceeded max_steps: inconclusive */
 	uint64_t timed_out;	/* runs among them that exceeded their time limit: inconclusive */
+	uint64_t damaged;	/* runs among them that damaged the memory shared with snarl */
 	uint64_t ignored;	/* runs that passed since their failure is ignored */
 	uint64_t lost;		/* runs repeated because the fork server died; not in `runs` */
 	uint64_t steps;		/* steps of all runs */
