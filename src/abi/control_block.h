@@ -196,6 +196,16 @@ struct ctl_report {
 	uint64_t event;
 	uint32_t kind;		/* diverged: enum trace_kind of that event; see pc and object */
 	uint64_t now;		/* virtual time that has passed, in ns */
+	/*
+	 * The last call whose result comes from outside the program: "read", "getpid" and others.
+	 * Its pc; 0: there was none. What it returns may differ in a replay.
+	 */
+	uint64_t outside_pc;
+	uint32_t outside_thread;
+	char outside_call[12];
+	/* 1 + number of the thread that called exit() or returned from main; 0: none did. */
+	uint32_t exiting;
+	uint32_t reserved;	/* 0 */
 	uint32_t threads;	/* number of threads that were ever started */
 	uint32_t modules;	/* entries of `module` */
 	uint64_t turns;		/* 32-bit words in the area `turns` */

@@ -17,6 +17,7 @@ enum cmd_exit {
 	CMD_USAGE = 2,
 	CMD_FAILED = 3,		/* snarl or the target could not run */
 	CMD_DIVERGED = 4,	/* a replay diverged from its schedule */
+	CMD_UNPROVED = 5,	/* runs failed, but no failure could be proved */
 	CMD_UNSUPPORTED = 77,	/* this machine cannot do it */
 };
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cmd/numbers.h"
 #include "explore/bug/baseline.h"
+#include "explore/search/fingerprint.h"
 
 void explore_options_init(struct explore_options *o, const struct cmd *cmd, uint64_t runs)
 {
@@ -21,6 +22,7 @@ void explore_options_init(struct explore_options *o, const struct cmd *cmd, uint
 void explore_options_free(struct explore_options *o)
 {
 	free(o->keep);
+	free(o->ignore);
 	suppress_free(o->suppress);
 	baseline_free(o->baseline);
 }
@@ -79,6 +81,20 @@ static void add_keep(struct explore_options *o, const char *text)
 	o->keep[o->keep_count] = NULL;
 }
 
+static int add_ignore(struct explore_options *o, const char *text)
+{
+	if (!fingerprint_is_valid(text))
+		return cmd_usage(
+			o->cmd,
+			"'%s' is no fingerprint: --ignore takes the 12 digits that bug.json and "
+			"results.json have",
+			text);
+	o->ignore = xgrow(o->ignore, o->ignore_count + 1, &o->ignore_capacity, sizeof(*o->ignore));
+	o->ignore[o->ignore_count++] = text;
+	o->ignore[o->ignore_count] = NULL;
+	return CMD_OK;
+}
+
 static int count(const struct explore_options *o, const char *option, uint64_t least, uint64_t most,
 		 uint64_t *out)
 {
@@ -111,6 +127,7 @@ int explore_options_take(struct explore_options *o, int c)
 	case OPT_BASELINE: return parse_baseline(o, optarg);
 	case OPT_GEN_SUPPRESSIONS: o->gen_suppressions = true; break;
 	case OPT_REQUIRE: return parse_require(o, optarg);
+	case OPT_IGNORE: return add_ignore(o, optarg);
 	case OPT_ENV: add_keep(o, optarg); break;
 	case 'o': o->out = optarg; break;
 	case 'q': o->quiet = true; break;

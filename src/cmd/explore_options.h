@@ -26,6 +26,8 @@ struct explore_options {
 	struct baseline *baseline;	/* NULL: none */
 	const char **keep;	/* arguments of --env, ended by NULL; NULL: none */
 	size_t keep_count, keep_capacity;
+	const char **ignore;	/* arguments of --ignore, ended by NULL; NULL: none */
+	size_t ignore_count, ignore_capacity;
 	struct suppressions *suppress;	/* NULL: none */
 	char **program;		/* name and arguments, ended by NULL */
 };
@@ -35,7 +37,7 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
        OPT_REAL_TIME, OPT_KEEP_GOING, OPT_NO_MINIMISE, OPT_REPLAYS, OPT_EXPECT_EXIT,
        OPT_EXPECT_OUTPUT, OPT_SAME_OUTPUT, OPT_CHECK, OPT_TIMEOUT, OPT_MAX_STEPS, OPT_BACKEND,
        OPT_NO_FORK_SERVER, OPT_ENV, OPT_SUPPRESSIONS, OPT_BASELINE,
-       OPT_GEN_SUPPRESSIONS, OPT_REQUIRE, OPT_JSON, EXPLORE_OPT_OWN };
+       OPT_GEN_SUPPRESSIONS, OPT_REQUIRE, OPT_IGNORE, OPT_JSON, EXPLORE_OPT_OWN };
 
 #define EXPLORE_SHORT_OPTIONS "j:o:qh"
 #define EXPLORE_LONG_OPTIONS \
@@ -69,7 +71,8 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 #define EXPLORE_BASELINE_OPTIONS \
 	{ "baseline", required_argument, NULL, OPT_BASELINE }, \
 	{ "gen-suppressions", no_argument, NULL, OPT_GEN_SUPPRESSIONS }, \
-	{ "require", required_argument, NULL, OPT_REQUIRE }
+	{ "require", required_argument, NULL, OPT_REQUIRE }, \
+	{ "ignore", required_argument, NULL, OPT_IGNORE }
 
 /* The parts of --help about the options above. Each command describes --runs and --time itself. */
 #define EXPLORE_USAGE_RUNS \
@@ -82,7 +85,9 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 		"implies\n" \
 	"                       --keep-going\n" \
 	"      --gen-suppressions  print lines that suppress the bugs found\n" \
-	"      --require WHAT   controlled: exit with 3 if anything ran uncontrolled\n"
+	"      --require WHAT   controlled: exit with 3 if anything ran uncontrolled\n" \
+	"      --ignore FINGERPRINT  count a failure as passing; bug.json has its fingerprint;\n" \
+	"                       may be given several times\n"
 #define EXPLORE_USAGE_REST \
 	"      --timeouts       also let time-outs of waits and sleeps expire early\n" \
 	"      --spurious       also let condition waits wake up without a signal\n" \
@@ -102,10 +107,10 @@ enum { OPT_RUNS = 256, OPT_TIME, OPT_SEED, OPT_TIMEOUTS, OPT_SPURIOUS, OPT_IGNOR
 	"      --check CMD      a shell command that exits with other than 0; its stdin is the " \
 		"run's\n" \
 	"                       stdout, and SNARL_STATUS the run's exit status\n" \
-	"      --timeout T      a run that takes longer than T (default 10s)\n" \
 	"\n" \
-	"      --max-steps N    give up a run after N steps, not as a failure (default 20M; 0: " \
-		"never)\n" \
+	"      --timeout T      a run that takes longer than T is inconclusive (default 10s)\n" \
+	"      --max-steps N    a run of more than N steps is inconclusive (default 20M; 0:\n" \
+	"                       no limit)\n" \
 	"      --backend user|kernel  user-level threads (default), or kernel threads\n" \
 	"      --no-fork-server start the program anew for each run\n" \
 	"      --env NAME[=VALUE]  save this variable for replays, and set it if VALUE is given; " \

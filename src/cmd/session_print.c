@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cmd/terminal.h"
+#include "explore/bug/finding.h"
 #include "explore/results_json.h"
 #include "explore/search/uncontrolled.h"
 #include "report/format.h"
@@ -98,6 +99,19 @@ void session_print_replay(const char *bug)
 	buf_free(&line);
 }
 
+static void print_every_run(const struct bug *b)
+{
+	fprintf(stderr,
+		"\n  fails in every run (none of %llu passed): this is not about interleaving",
+		(unsigned long long)b->every_run);
+	if (b->failure->result.failure == ORACLE_EXIT)
+		fprintf(stderr, "\n  if exit status %d is right: --expect-exit %d",
+			b->failure->result.number, b->failure->result.number);
+	fprintf(stderr,
+		"\n  the search goes on for other failures; to look for these alone: --ignore %s",
+		b->fingerprint);
+}
+
 static void print_proved(const struct bug *b, const struct places *places)
 {
 	const struct minimised *m = &b->minimised;
@@ -109,6 +123,8 @@ static void print_proved(const struct bug *b, const struct places *places)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
 			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
 			(unsigned long long)m->from);
+	if (b->every_run)
+		print_every_run(b);
 	if (b->failure->report->threads == 1 &&
 	    !uncontrolled_any(&b->failure->report->uncontrolled))
 		fputs("\n  only one thread ran, so the schedule is not the cause: check arguments, "
@@ -127,6 +143,15 @@ static void print_failure(const struct bug *b, bool all)
 		(int)(all ? strlen(b->text) : strcspn(b->text, "\n")), b->text);
 }
 
+static void print_finding(const struct bug *b, struct places *places)
+{
+	struct buf text = { 0 };
+
+	finding_describe(b, places, &text);
+	fprintf(stderr, "  not proved, since it did not replay: %s\n%s", b->why, buf_string(&text));
+	buf_free(&text);
+}
+
 static void on_judged(void *ctx, const struct verdict *v)
 {
 	struct session_print *p = ctx;
@@ -140,8 +165,7 @@ static void on_judged(void *ctx, const struct verdict *v)
 	switch (v->kind) {
 	case VERDICT_UNPROVED:
 		print_failure(b, true);
-		fprintf(stderr, "  not proved, since it did not replay: %s\n",
-			*b->why ? b->why : v->err.text);
+		print_finding(b, &p->session.places);
 		break;
 	case VERDICT_DUPLICATE:
 		print_failure(b, true);
@@ -158,6 +182,22 @@ static void on_judged(void *ctx, const struct verdict *v)
 		break;
 	case VERDICT_SUPPRESSED: case VERDICT_UNSAVED: break;
 	}
+}
+
+static void on_inconclusive(void *ctx)
+{
+	struct session_print *p = ctx;
+	const struct session *s = &p->session;
+
+	progress_clear(&p->progress);
+	if (p->o->quiet)
+		return;
+	fprintf(stderr,
+		"snarl: run %llu is inconclusive: %s\n  it neither passed nor failed; raise %s, or "
+		"give "
+		"the program less to do\n",
+		(unsigned long long)s->inconclusive.run + 1, s->inconclusive.text,
+		s->inconclusive.timed_out ? "--timeout" : "--max-steps");
 }
 
 static void on_saved(void *ctx, const struct verdict *v)
@@ -187,10 +227,18 @@ void session_print_progress(void *ctx, const struct search_stats *stats)
 	on_progress(ctx, stats, false);
 }
 
+void session_print_inconclusive(void *ctx, const struct search_failure *f)
+{
+	struct session_print *p = ctx;
+
+	session_inconclusive(&p->session, f);
+}
+
 struct search_listener session_print_listener(struct session_print *p)
 {
 	return (struct search_listener){ .found = session_print_found,
 					 .progress = session_print_progress,
+					 .inconclusive = session_print_inconclusive,
 					 .ctx = p };
 }
 
@@ -210,6 +258,12 @@ static void print_candidates(const struct session *s)
 			(unsigned long long)(h->leads - h->left), (unsigned long long)h->proved,
 			(unsigned long long)h->harmless, (unsigned long long)h->infeasible,
 			(unsigned long long)h->unreached);
+	if (session_is_incomplete(s))
+		fprintf(stderr,
+			"snarl: incomplete: %llu of %llu candidate%s tried; raise --time or "
+			"--runs\n",
+			(unsigned long long)(h->leads - h->left), (unsigned long long)h->leads,
+			plural(h->leads));
 	if (h->suppressed)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
@@ -226,6 +280,31 @@ static void print_baseline(const struct baseline *l)
 		c.path, c.fresh, c.known, c.gone);
 	for (size_t at = 0; baseline_gone(l, &at, &id, &words);)
 		fprintf(stderr, "  not found again: %s, %s\n", id, words);
+}
+
+static void print_inconclusive(const struct session *s)
+{
+	const struct search_stats *st = &s->stats;
+	uint64_t limited = st->cut + st->timed_out;
+
+	if (!limited)
+		return;
+	fprintf(stderr, "snarl: %llu of %llu run%s inconclusive", (unsigned long long)limited,
+		(unsigned long long)st->runs, st->runs == 1 ? " is" : "s are");
+	if (st->timed_out)
+		fprintf(stderr, ": %llu longer than %g s (--timeout)",
+			(unsigned long long)st->timed_out, s->config.timeout);
+	if (st->cut)
+		fprintf(stderr, "%s %llu with more than %llu steps (--max-steps)",
+			st->timed_out ? "," : ":", (unsigned long long)st->cut,
+			(unsigned long long)s->config.plan.max_steps);
+	fputc('\n', stderr);
+	if (limited == st->runs)
+		fputs("snarl: no run ended, so nothing was tested: raise the limit\n", stderr);
+	else if (search_stats_hopeless(st, &s->config.budget))
+		fputs("snarl: ended early, since so many runs time out: raise --timeout, or set "
+		      "--time\n",
+		      stderr);
 }
 
 static void print_summary(const struct session *s)
@@ -246,10 +325,11 @@ static void print_summary(const struct session *s)
 	if (r->suppressed)
 		fprintf(stderr, ", %zu failure%s suppressed", r->suppressed,
 			plural(r->suppressed));
-	if (st->cut)
-		fprintf(stderr, ", %llu run%s given up after %llu steps",
-			(unsigned long long)st->cut, plural(st->cut),
-			(unsigned long long)s->config.plan.max_steps);
+	if (st->ignored)
+		fprintf(stderr, ", %llu with an ignored failure", (unsigned long long)st->ignored);
+	if (st->cut + st->timed_out)
+		fprintf(stderr, ", %llu inconclusive",
+			(unsigned long long)(st->cut + st->timed_out));
 	if (st->damaged)
 		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
 			(unsigned long long)st->damaged, plural(st->damaged));
@@ -261,6 +341,7 @@ static void print_summary(const struct session *s)
 	if (session_interrupted)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
+	print_inconclusive(s);
 	if (s->judge.baseline)
 		print_baseline(s->judge.baseline);
 }
@@ -329,7 +410,10 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		fresh = baseline_count(o->baseline).fresh;
 	if (!fresh && o->require_controlled && uncontrolled_any(&s->stats.uncontrolled))
 		return cmd_fail(o->cmd, "not everything was controlled, as --require controlled asks for");
-	return cmd_flush(o->cmd, fresh ? CMD_BUG : s->stats.damaged ? CMD_FAILED : CMD_OK);
+	if (fresh || s->stats.damaged)
+		return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_FAILED);
+	return cmd_flush(o->cmd,
+			 s->judge.results.count > s->judge.results.proved ? CMD_UNPROVED : CMD_OK);
 }
 
 /* --- before the search --- */
@@ -337,14 +421,28 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 static struct session_config config_of(const struct explore_options *o, struct session_print *p)
 {
 	return (struct session_config){
-		.program = o->program, .environment = o->keep, .out = o->out, .backend = o->backend,
-		.exec = o->exec, .timeout = o->timeout, .oracle = o->oracle,
-		.plan = { .seed = o->seed, .flags = o->flags, .max_steps = o->max_steps,
-			  .jobs = (unsigned)o->jobs, .keep_going = o->keep_going },
+		.program = o->program,
+		.environment = o->keep,
+		.out = o->out,
+		.backend = o->backend,
+		.exec = o->exec,
+		.timeout = o->timeout,
+		.oracle = o->oracle,
+		.plan = { .seed = o->seed,
+			  .flags = o->flags,
+			  .max_steps = o->max_steps,
+			  .jobs = (unsigned)o->jobs,
+			  .keep_going = o->keep_going },
 		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
-		.replays = (unsigned)o->replays, .minimise = !o->no_minimise,
-		.baseline = o->baseline, .suppress = o->suppress,
-		.events = { .judged = on_judged, .saved = on_saved, .progress = on_progress,
+		.replays = (unsigned)o->replays,
+		.minimise = !o->no_minimise,
+		.baseline = o->baseline,
+		.suppress = o->suppress,
+		.ignore = o->ignore,
+		.events = { .judged = on_judged,
+			    .saved = on_saved,
+			    .inconclusive = on_inconclusive,
+			    .progress = on_progress,
 			    .ctx = p },
 	};
 }

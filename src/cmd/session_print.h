@@ -32,11 +32,12 @@ int session_print_open(struct session_print *p, const struct explore_options *o,
 void session_print_close(struct session_print *p);
 
 /*
- * Callbacks of a search_listener, with the session_print as ctx; the third function returns a
+ * Callbacks of a search_listener, with the session_print as ctx; the last function returns a
  * listener.
  */
 enum search_answer session_print_found(void *ctx, struct search_failure *f);
 void session_print_progress(void *ctx, const struct search_stats *stats);
+void session_print_inconclusive(void *ctx, const struct search_failure *f);
 struct search_listener session_print_listener(struct session_print *p);
 
 /*

@@ -54,6 +54,7 @@ void results_candidates_json(const struct hunt_stats *h, struct json *j, struct 
 		json_number(j, "doubtful", h->doubtful);
 		json_number(j, "grouped", h->grouped);
 		json_number(j, "tried", h->leads - h->left);
+		json_number(j, "left", h->left);
 		json_number(j, "proved", h->proved);
 		json_number(j, "infeasible", h->infeasible);
 		json_number(j, "harmless", h->harmless);
@@ -108,6 +109,23 @@ static void coverage_json(const struct search_stats *stats, const struct hunt_st
 	json_close(j, '}');
 }
 
+/* Runs that exceeded a limit, and the first of them. */
+static void inconclusive_json(const struct session *s, struct json *j)
+{
+	json_open(j, "inconclusive", '{');
+	json_number(j, "runs", s->stats.cut + s->stats.timed_out);
+	json_number(j, "timed_out", s->stats.timed_out);
+	json_number(j, "cut", s->stats.cut);
+	if (s->inconclusive.text) {
+		json_open(j, "first", '{');
+		json_number(j, "run", s->inconclusive.run + 1);
+		json_text(j, "limit", s->inconclusive.timed_out ? "timeout" : "max-steps");
+		json_text(j, "text", s->inconclusive.text);
+		json_close(j, '}');
+	}
+	json_close(j, '}');
+}
+
 void results_json(const struct session *s, struct buf *out)
 {
 	const struct results *r = &s->judge.results;
@@ -128,6 +146,9 @@ void results_json(const struct session *s, struct buf *out)
 	json_number(&j, "failed_runs", stats->failed);
 	json_number(&j, "cut_runs", stats->cut);
 	json_number(&j, "damaged_runs", stats->damaged);
+	json_number(&j, "ignored_runs", stats->ignored);
+	inconclusive_json(s, &j);
+	json_bool(&j, "incomplete", session_is_incomplete(s));
 	json_bool(&j, "exhausted", stats->exhausted);
 	uncontrolled_json(&stats->uncontrolled, s->judge.places, &j);
 	results_bugs_json(r, &j, s->judge.places);

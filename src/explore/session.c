@@ -1,5 +1,6 @@
 #include "explore/session.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,13 +8,35 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "explore/bug/confirm.h"
+#include "explore/bug/finding.h"
 #include "explore/search/attempt.h"
+#include "explore/search/every_run.h"
+#include "explore/search/inconclusive.h"
 
 void session_progress(void *ctx, const struct search_stats *stats)
 {
 	const struct session *s = ctx;
 
 	s->config.events.progress(s->config.events.ctx, stats, false);
+}
+
+void session_inconclusive(void *ctx, const struct search_failure *f)
+{
+	struct session *s = ctx;
+	const struct session_config *c = &s->config;
+	const struct replay_config config = { .target = &s->target, .backend = c->backend,
+					      .exec = s->stats.exec, .timeout = c->timeout,
+					      .max_steps = c->plan.max_steps };
+	struct buf text = { 0 };
+
+	if (s->inconclusive.text)
+		return;
+	inconclusive_describe(f, &config, &s->places, &text);
+	s->inconclusive.text = xstrdup(buf_string(&text));
+	s->inconclusive.run = f->run;
+	s->inconclusive.timed_out = f->result.failure == ORACLE_TIMEOUT;
+	buf_free(&text);
+	c->events.inconclusive(c->events.ctx);
 }
 
 /* Called between the runs that minimise or replay a failure. */
@@ -32,19 +55,21 @@ static void report(const struct session *s, const struct verdict *v)
 }
 
 /* Fills in how a failure of this session is minimised, replayed and explained. */
-static void configure(struct session *s, struct confirm_config *out)
+static void configure(struct session *s, bool every_run, struct confirm_config *out)
 {
 	const struct session_config *c = &s->config;
 
 	*out = (struct confirm_config){
 		.attempt = { .replay = { .target = &s->target, .backend = c->backend,
 					 .exec = s->stats.exec, .timeout = c->timeout,
-					 .max_steps = c->plan.max_steps },
+					 .max_steps = c->plan.max_steps, .ignore = &s->ignore },
 			     .stop = c->budget.stop, .progress = on_confirm_run, .ctx = s },
 		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
 		.runs = c->budget.runs, .seconds = c->budget.seconds, .places = &s->places,
 	};
-	if (s->hunter)
+	if (every_run)	/* no order of events is to blame, and no run passes */
+		out->minimise = false;
+	else if (s->hunter)
 		out->source = (struct cause_source){ hunt_leads, s->hunter };
 }
 
@@ -95,7 +120,19 @@ static int add_bug(struct session *s, struct confirm *u, struct verdict *v)
 
 static void add_result(struct session *s, struct verdict *v, bool proved)
 {
-	results_add(&s->judge.results, v->bug, proved);
+	results_add(&s->judge.results, v->bug, proved, &s->places);
+}
+
+/* A failure that did not replay: reports it if it is the first of its kind. */
+static void add_finding(struct session *s, const struct confirm *u, struct verdict *v)
+{
+	if (!*v->bug->why)
+		snprintf(v->bug->why, sizeof(v->bug->why), "%.250s", s->err.text);
+	if (!results_find(&s->judge.results, &v->bug->failure->result, &s->places)) {
+		finding_investigate(v->bug, &u->config->attempt.replay, &s->places);
+		report(s, v);
+	}
+	add_result(s, v, false);
 }
 
 static void add_unsaved(struct session *s, struct verdict *v)
@@ -111,11 +148,7 @@ static void add_unsaved(struct session *s, struct verdict *v)
 static void carry_out(struct session *s, struct confirm *u, struct verdict *v)
 {
 	switch (v->kind) {
-	case VERDICT_UNPROVED:
-		v->err = s->err;
-		report(s, v);
-		add_result(s, v, false);
-		break;
+	case VERDICT_UNPROVED: add_finding(s, u, v); break;
 	case VERDICT_SUPPRESSED:
 		s->judge.results.suppressed++;
 		drop(v->bug);
@@ -143,12 +176,34 @@ static enum search_answer answer(const struct session *s, enum verdict_kind kind
 	}
 }
 
+/*
+ * Number of runs that were made to see whether every run fails as `f` did, which then lost its
+ * lead; 0: not every run does.
+ */
+static uint64_t count_every_run(struct session *s, struct search_failure *f)
+{
+	const struct search_stats *st = &s->stats;
+	struct search_config config;
+	uint64_t made;
+
+	if (s->config.separate || st->runs > st->failed + st->cut + st->timed_out + st->damaged)
+		return 0;
+	session_search(s, &config);
+	if (!every_run_fails(&config, f, &made))
+		return 0;
+	f->lead = NULL;
+	f->cause = 0;
+	schedule_free_goals(&f->schedule);
+	return made;
+}
+
 enum search_answer session_found(void *ctx, struct search_failure *f)
 {
 	struct session *s = ctx;
 	struct verdict v = { .bug = NULL };
 	struct confirm_config config;
 	struct confirm u;
+	uint64_t every_run;
 	bool proved;
 	int code;
 
@@ -157,16 +212,33 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 		return SEARCH_MORE;
 	}
 	v.bug = xcalloc(1, sizeof(*v.bug));
-	configure(s, &config);
+	every_run = count_every_run(s, f);
+	configure(s, every_run > 0, &config);
 	confirm_open(&u, &config, f);
 	proved = confirm_prove(&u, v.bug, f, &code, &s->err);
+	v.bug->every_run = every_run;
 	if (code < 0)
 		v.kind = VERDICT_UNSAVED;
 	else
 		verdict_decide(&s->judge, v.bug, proved, &u.cause, &v);
+	/* From now on such runs count as passing, so that the failure does not hide others. */
+	if (every_run && proved)
+		ignore_add(&s->ignore, v.bug->fingerprint);
 	carry_out(s, &u, &v);
 	confirm_close(&u);
+	if (every_run && proved && !s->failed_to_save)
+		return SEARCH_MORE;
 	return answer(s, v.kind);
+}
+
+bool session_is_incomplete(const struct session *s)
+{
+	bool by_bug = false;
+
+	for (size_t i = 0; i < s->judge.results.count; i++)
+		by_bug |= s->judge.results.items[i].proved &&
+			  !s->judge.results.items[i].bug->every_run;
+	return s->hunt && s->hunt->left && (!by_bug || s->config.plan.keep_going);
 }
 
 void session_search(struct session *s, struct search_config *out)
@@ -195,6 +267,10 @@ int session_open(struct session *s, const struct session_config *config, struct 
 	places_init(&s->places);
 	s->judge = (struct judge){ .baseline = config->baseline, .suppress = config->suppress,
 				   .places = &s->places, .separate = config->separate };
+	s->ignore.places = &s->places;
+	for (const char **g = config->ignore; g && *g; g++)
+		ignore_add(&s->ignore, *g);
+	s->oracle.ignore = &s->ignore;
 	if (target_init(&s->target, config->program, config->environment, err) < 0)
 		return -1;
 	return target_input(&s->target, STDIN_FILENO, err);
@@ -210,6 +286,8 @@ void session_close(struct session *s)
 {
 	if (s->made_folder)
 		rmdir(s->config.out);	/* leaves the folder if it has a result */
+	free(s->inconclusive.text);
+	ignore_free(&s->ignore);
 	results_free(&s->judge.results);
 	places_free(&s->places);
 	target_free(&s->target);

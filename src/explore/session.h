@@ -8,6 +8,7 @@
 
 #include "explore/bug/verdict.h"
 #include "explore/hunt/hunt.h"
+#include "explore/search/ignore.h"
 #include "explore/search/search.h"
 #include "explore/target/target.h"
 
@@ -17,6 +18,8 @@ struct session_events {
 	void (*judged)(void *ctx, const struct verdict *v);
 	/* All files of a bug are written. The bug is v->of for a duplicate, else v->bug. */
 	void (*saved)(void *ctx, const struct verdict *v);
+	/* The first run exceeded a limit; s->inconclusive describes it. */
+	void (*inconclusive)(void *ctx);
 	/* Called between runs. `confirming`: the runs minimise or replay a failure. */
 	void (*progress)(void *ctx, const struct search_stats *stats, bool confirming);
 	void *ctx;
@@ -37,6 +40,8 @@ struct session_config {
 	bool separate;		/* every failure is a bug of its own, and is not minimised */
 	struct baseline *baseline;	/* or NULL; not owned */
 	const struct suppressions *suppress;	/* or NULL; not owned */
+	const char **ignore; /* fingerprints of failures that count as passing; ends with NULL; or
+				NULL */
 	struct session_events events;
 };
 
@@ -45,8 +50,14 @@ struct session {
 	struct oracle oracle;	/* copy of config.oracle, with what it learns from runs */
 	struct target target;
 	struct places places;
+	struct ignore ignore;	/* config.ignore, and failures that every run shows */
 	struct judge judge;	/* judge.results are the results of the session */
 	struct search_stats stats;	/* statistics of all searches */
+	struct {
+		char *text;	/* where its threads were; NULL: no run exceeded a limit */
+		uint64_t run;	/* its number, from 0 */
+		bool timed_out;	/* the limit was that of time, not of steps */
+	} inconclusive;		/* the first run that exceeded a limit */
 	struct err err;		/* why a bug could not be saved */
 	double began;		/* clock_seconds() at the start */
 	bool failed_to_save;
@@ -65,8 +76,12 @@ int session_make_folder(struct session *s, struct err *err);
 /* Fills in the config of a search: program, plan, budget and statistics of the session. */
 void session_search(struct session *s, struct search_config *out);
 
+/* Whether a hunt ended before it had tried all candidates, other than by a bug. */
+bool session_is_incomplete(const struct session *s);
+
 /* Callbacks for struct search_listener; ctx is the session. */
 enum search_answer session_found(void *ctx, struct search_failure *f);
 void session_progress(void *ctx, const struct search_stats *stats);
+void session_inconclusive(void *ctx, const struct search_failure *f);
 
 #endif

@@ -65,6 +65,23 @@ static void add_card(const struct report *r, const struct report_bug *b, struct 
 	buf_add_text(out, "</li>\n");
 }
 
+static void add_findings(const struct report *r, struct buf *out)
+{
+	if (!r->finding_count)
+		return;
+	buf_add_text(out,
+		     "<section aria-labelledby=\"findings\"><h2 id=\"findings\">Not proved</h2>\n"
+		     "<ul class=\"cards\">\n");
+	for (size_t i = 0; i < r->finding_count; i++) {
+		buf_add_text(out, "<li><h3>");
+		escape_html(out, r->findings[i].title);
+		buf_add_text(out, "</h3>\n<pre>");
+		escape_html(out, r->findings[i].text);
+		buf_add_text(out, "</pre></li>\n");
+	}
+	buf_add_text(out, "</ul></section>\n");
+}
+
 void html_index(const struct report *r, struct buf *out)
 {
 	const char *name = r->program ? strrchr(r->program, '/') : NULL;
@@ -86,12 +103,16 @@ void html_index(const struct report *r, struct buf *out)
 	} else {
 		buf_add_text(out, "<p>No run failed in a way that could be replayed.</p>\n");
 	}
-	buf_add_text(out, "</section>\n<section aria-labelledby=\"facts\"><h2 id=\"facts\">The "
-			  "last search</h2>\n<dl>\n");
+	buf_add_text(out, "</section>\n");
+	add_findings(r, out);
+	buf_add_text(
+		out,
+		"<section aria-labelledby=\"facts\"><h2 id=\"facts\">The last search</h2>\n<dl>\n");
 	add_fact(r, out, "Runs", "runs");
 	add_fact(r, out, "Seconds", "seconds");
 	add_fact(r, out, "Runs that failed", "failed_runs");
 	add_fact(r, out, "Failures that did not replay", "not_replayed");
+	add_fact(r, out, "Inconclusive runs", "inconclusive.runs");
 	add_fact(r, out, "Most threads in a run", "threads");
 	add_fact(r, out, "Different interleavings", "coverage.interleavings");
 	add_fact(r, out, "Orders predicted", "candidates.predicted");

@@ -1,6 +1,7 @@
 /*
  * The XML of JUnit, for test runners and CI: a test case for each command that was hunted, with a
- * failure for each of its bugs. The failure contains the report as text.
+ * failure for each of its bugs. The failure contains the report as text. A failure that did not
+ * replay is an error of the case. Inconclusive runs are part of its output.
  */
 #include <string.h>
 
@@ -59,6 +60,24 @@ static void put_bug(const struct report *r, size_t bug, struct buf *out)
 	buf_free(&text);
 }
 
+static void put_finding(const struct report_finding *f, struct buf *out)
+{
+	struct buf text = { 0 };
+
+	buf_add_text(out, f->inconclusive ? "      <system-out>" : "      <error");
+	buf_add_text(&text, f->title);
+	if (f->inconclusive) {
+		escape_html(out, buf_string(&text));
+		buf_add_char(out, '\n');
+	} else {
+		attribute(out, "message", &text);
+		buf_add_text(out, " type=\"not-proved\">");
+	}
+	escape_html(out, f->text);
+	buf_add_text(out, f->inconclusive ? "</system-out>\n" : "</error>\n");
+	buf_free(&text);
+}
+
 /* Appends the test case of a command. Returns whether it has a failure. */
 static bool put_case(const struct report *r, const char *command, const char *time, struct buf *out)
 {
@@ -80,6 +99,10 @@ static bool put_case(const struct report *r, const char *command, const char *ti
 				put_bug(r, i, out);
 				failed = failed || !known;
 			}
+	for (int inconclusive = 0; r->json && inconclusive <= 1; inconclusive++)
+		for (size_t i = 0; i < r->finding_count; i++)
+			if (r->findings[i].inconclusive == inconclusive)
+				put_finding(&r->findings[i], out);
 	buf_add_text(out, "    </testcase>\n");
 	buf_free(&text);
 	return failed;
@@ -97,7 +120,7 @@ static bool has_earlier_bug(const struct report *r, size_t bug)
 static void junit_all(const struct report *r, const struct report_style *style, struct buf *out)
 {
 	struct buf cases = { 0 }, time = { 0 };
-	size_t tests = 0, failed = 0;
+	size_t tests = 0, failed = 0, errors = 0;
 
 	(void)style;
 	buf_addf(&time, "%.3f", json_number_value(json_object_get(r->json, "seconds")));
@@ -110,10 +133,15 @@ static void junit_all(const struct report *r, const struct report_style *style, 
 			failed += put_case(r, command_of(r, &r->bugs[i]), "0.000", &cases);
 			tests++;
 		}
-	buf_addf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-		 "  <testsuite name=\"snarl\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
+	for (size_t i = 0; i < r->finding_count; i++)
+		errors |=
+			!r->findings[i]
+				 .inconclusive; /* number of cases with errors: there is one case */
+	buf_addf(out,
+		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+		 "  <testsuite name=\"snarl\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
 		 "skipped=\"0\" time=\"%s\">\n",
-		 tests, failed, buf_string(&time));
+		 tests, failed, errors, buf_string(&time));
 	buf_add(out, cases.data, cases.size);
 	buf_add_text(out, "  </testsuite>\n</testsuites>\n");
 	buf_free(&cases);

@@ -81,6 +81,7 @@ void report_close(struct report *r)
 	for (size_t i = 0; i < r->bug_count; i++)
 		bug_close(&r->bugs[i]);
 	free(r->bugs);
+	free(r->findings);
 	json_decref(r->json);
 	pool_free(&r->pool);
 	*r = (struct report){ 0 };
@@ -195,6 +196,7 @@ static int read_results(struct report *r, struct err *err)
 	json_array_foreach(json_object_get(json_object_get(r->json, "baseline"), "known"), i, named)
 		if ((b = bug_of(r, named)))
 			b->known = true;
+	report_read_findings(r);
 	return 0;
 }
 

@@ -168,6 +168,13 @@ struct report_bug {
 	size_t note_count, note_capacity;
 };
 
+/* A failure that did not replay, or runs that exceeded a limit: no bug. */
+struct report_finding {
+	const char *title, *text;	/* one line; several lines */
+	const char *fingerprint;	/* of the failure; NULL: none */
+	bool inconclusive;		/* runs that exceeded a limit */
+};
+
 struct report {
 	struct pool pool;
 	struct json_t *json;		/* results.json; NULL: none, or one bug was asked for */
@@ -176,6 +183,8 @@ struct report {
 	const char *program, *command;	/* executable; command line; NULL: unknown */
 	struct report_bug *bugs;	/* in the order of their numbers */
 	size_t bug_count, bug_capacity;
+	struct report_finding *findings;	/* of results.json */
+	size_t finding_count, finding_capacity;
 };
 
 /*
@@ -223,8 +232,9 @@ void report_read_site(struct report_bug *b, struct json_t *from, struct report_s
 /* Joins the words of a JSON list to a shell command; NULL if the list is empty. */
 const char *report_command(struct pool *p, const struct json_t *list);
 
-/* Read the files of a bug's folder; report_open() calls them. */
+/* Read the files of a folder; report_open() calls them. */
 int report_read_bug(struct report_bug *b, const char *folder, struct err *err);
+void report_read_findings(struct report *r);
 void report_read_schedule(struct report_bug *b, const struct symbols *loaded);
 void report_read_trace(struct report_bug *b, const struct symbols *loaded);
 void report_read_passing(struct report_bug *b, const char *trace, const struct symbols *loaded);

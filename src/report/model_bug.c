@@ -209,5 +209,7 @@ int report_read_bug(struct report_bug *b, const char *folder, struct err *err)
 	b->command = report_command(&b->pool, json_object_get(b->json, "arguments"));
 	read_interleavings(b);
 	read_symptoms(b);
+	if (json_is_true(json_object_get(b->json, "every_run")))
+		report_note(b, "No run passes: this is not about interleaving.");
 	return 0;
 }

@@ -365,6 +365,46 @@ static void put_result(struct sarif *s, const struct report_bug *b)
 	json_close(j, '}');
 }
 
+/* A failure that did not replay: someone has to decide whether it is a problem. */
+static void put_finding(struct sarif *s, const struct report_finding *f)
+{
+	struct json *j = &s->j;
+
+	json_open(j, NULL, '{');
+	json_text(j, "ruleId", "not-proved");
+	json_text(j, "kind", "review");
+	json_text(j, "level", "none");
+	buf_addf(&s->text, "%s\n%s", f->title, f->text);
+	put_message(s, "message", &s->text);
+	json_open(j, "partialFingerprints", '{');
+	json_text(j, "snarlFailure/v1", f->fingerprint);
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+/* Runs that exceeded a limit. */
+static void put_notifications(struct sarif *s, const struct report *r)
+{
+	struct json *j = &s->j;
+	const struct report_finding *f =
+		r->finding_count ? &r->findings[r->finding_count - 1] : NULL;
+
+	if (!f || !f->inconclusive)
+		return;
+	json_open(j, "invocations", '[');
+	json_open(j, NULL, '{');
+	json_bool(j, "executionSuccessful", true);
+	json_open(j, "toolExecutionNotifications", '[');
+	json_open(j, NULL, '{');
+	json_text(j, "level", "warning");
+	buf_addf(&s->text, "%s\n%s", f->title, f->text);
+	put_message(s, "message", &s->text);
+	json_close(j, '}');
+	json_close(j, ']');
+	json_close(j, '}');
+	json_close(j, ']');
+}
+
 static void put_run(struct sarif *s, const struct report *r)
 {
 	struct json *j = &s->j;
@@ -392,7 +432,11 @@ static void put_run(struct sarif *s, const struct report *r)
 	for (size_t i = 0; i < r->bug_count; i++)
 		if (report_is_current(r, &r->bugs[i]))
 			put_result(s, &r->bugs[i]);
+	for (size_t i = 0; i < r->finding_count; i++)
+		if (!r->findings[i].inconclusive)
+			put_finding(s, &r->findings[i]);
 	json_close(j, ']');
+	put_notifications(s, r);
 }
 
 static void sarif_all(const struct report *r, const struct report_style *style, struct buf *out)

@@ -470,6 +470,28 @@ static void one_bug(struct screen *s)
 	}
 }
 
+/* Appends the lines of a text as they are, each with two columns of indentation at least. */
+static void lines(struct screen *s, const char *text)
+{
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+		char *line = xstrndup(text, size);
+
+		buf_add_text(s->out, *line == ' ' ? "" : "  ");
+		escape_terminal(s->out, line, SIZE_MAX, s->style->ascii);
+		buf_add_char(s->out, '\n');
+		free(line);
+		text += size + (text[size] == '\n');
+	}
+}
+
+static void finding(struct screen *s, const struct report_finding *f)
+{
+	escape_terminal(s->out, f->title, SIZE_MAX, s->style->ascii);
+	buf_add_char(s->out, '\n');
+	lines(s, f->text);
+}
+
 static void text_all(const struct report *r, const struct report_style *style, struct buf *out)
 {
 	struct screen s = { .style = style, .out = out,
@@ -483,6 +505,10 @@ static void text_all(const struct report *r, const struct report_style *style, s
 	}
 	if (!r->bug_count)
 		buf_add_text(out, "no bugs\n");
+	for (size_t i = 0; i < r->finding_count; i++) {
+		buf_add_char(out, '\n');
+		finding(&s, &r->findings[i]);
+	}
 }
 
 const struct report_format report_text = {

@@ -158,6 +158,11 @@ static void on_progress(void *ctx, const struct search_stats *stats)
 	session_print_progress(&((struct check_fix *)ctx)->print, stats);
 }
 
+static void on_inconclusive(void *ctx, const struct search_failure *f)
+{
+	session_print_inconclusive(&((struct check_fix *)ctx)->print, f);
+}
+
 /* Hunts with the rest of the budget, and only for candidates that concern the known bugs. */
 static int hunt_related(struct check_fix *cf, const struct options *o, struct hunt **hunt,
 			struct err *err)
@@ -166,7 +171,8 @@ static int hunt_related(struct check_fix *cf, const struct options *o, struct hu
 	struct hunt_config config = { .profiles = (unsigned)o->profiles,
 				      .wanted = concerns_known,
 				      .ctx = cf,
-				      .listener = { found_unmatched, on_progress, cf } };
+				      .listener = { found_unmatched, on_progress, on_inconclusive,
+						    cf } };
 	struct search_budget *budget = &config.search.budget;
 	struct search_stats stats = { 0 };
 	int result;
@@ -235,11 +241,9 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 
 static int check(struct check_fix *cf, const struct options *o)
 {
-	struct checkfix_config config = { .profiles = (unsigned)o->profiles,
-					  .prove = prove_known,
-					  .kept = keep_unmatched,
-					  .progress = on_progress,
-					  .ctx = cf };
+	struct checkfix_config config = { .profiles = (unsigned)o->profiles, .prove = prove_known,
+					  .kept = keep_unmatched, .progress = on_progress,
+					  .inconclusive = on_inconclusive, .ctx = cf };
 	struct hunt *hunt = NULL;
 	struct err err = { "" };
 	int result;

@@ -49,9 +49,12 @@ static const char usage[] =
 	"  snarl replay snarl-out/bugs/B001\n"
 	"  snarl replay --gdb snarl-out/bugs/B001\n";
 
-/* Number of replays by result. `same`: failed as recorded; `other`: failed in another way. */
+/*
+ * Number of replays by result. `same`: failed as recorded; `other`: failed in another way;
+ * `limited`: stopped at a limit.
+ */
 struct replay_counts {
-	uint64_t same, passed, other, diverged;
+	uint64_t same, passed, other, diverged, limited;
 };
 
 /* Prints the captured output of a run. */
@@ -85,9 +88,7 @@ static void print_replay(const struct replay_options *o, struct replay *r, struc
 	else
 		oracle_describe(got, report, places, &text);
 	if (o->times == 1 || got->verdict == ORACLE_DIVERGED)
-		fprintf(stderr, "snarl: %s\n",
-			got->verdict == ORACLE_CUT ? "given up: too many steps"
-						   : buf_string(&text));
+		fprintf(stderr, "snarl: %s\n", buf_string(&text));
 	buf_free(&text);
 }
 
@@ -98,6 +99,8 @@ static void count_result(struct replay_counts *n, const struct schedule *s,
 		n->diverged++;
 	else if (got->verdict == ORACLE_PASSED)
 		n->passed++;
+	else if (got->verdict == ORACLE_INCONCLUSIVE)
+		n->limited++;
 	else if (got->verdict == ORACLE_FAILED && replay_same(s, got))
 		n->same++;
 	else
@@ -120,6 +123,10 @@ static int conclude(const struct replay_options *o, const struct replay_counts *
 		fprintf(stderr, "snarl: %llu failed in another way than recorded%s%s%s\n",
 			(unsigned long long)n->other, failure ? " (" : "", failure ? failure : "",
 			failure ? ")" : "");
+	if (!o->quiet && n->limited)
+		fprintf(stderr,
+			"snarl: %llu did not end within %g s; --timeout T sets another limit\n",
+			(unsigned long long)n->limited, o->timeout);
 	if (n->same == o->times)
 		return CMD_BUG;
 	return n->passed == o->times ? CMD_OK : CMD_DIVERGED;

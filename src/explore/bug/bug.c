@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "explore/bug/same_cause.h"
+#include "explore/bug/same_failure.h"
 #include "explore/search/replay_trace.h"
 
 #define BUGS_MAX 100000		/* folders in one folder of results */
@@ -52,7 +53,8 @@ static char *describe(const struct search_failure *f, struct places *places)
 
 void bug_init(struct bug *b, struct search_failure *f, struct places *places)
 {
-	*b = (struct bug){ .failure = f, .text = describe(f, places) };
+	*b = (struct bug){ .failure = f, .text = describe(f, places), .seen = 1 };
+	fingerprint_of(&f->result, places, b->fingerprint);
 	memset(b->index, 0xff, sizeof(b->index));	/* LEAD_NO_EVENT */
 	memset(b->passing_index, 0xff, sizeof(b->passing_index));
 }
@@ -71,6 +73,7 @@ void bug_free(struct bug *b)
 	lead_free(b->cause);
 	free(b->others);
 	free(b->trace);
+	free(b->divergence);
 	free(b->text);
 	free(b->path);
 }
@@ -95,12 +98,26 @@ bool bug_has_symptom(const struct bug *b, const struct oracle_result *r, struct 
 	return alike;
 }
 
-bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
+static bool is_same(const struct bug *a, const struct bug *b, struct places *places)
 {
+	const struct oracle_result *r = &a->failure->result, *s = &b->failure->result;
 	const struct lead *x = bug_cause(a), *y = bug_cause(b);
 
-	return x && y ? same_cause_matches(x, y, places)
-		      : bug_has_symptom(a, &b->failure->result, places);
+	if (same_failure_of_memory(r, s, places) || same_failure_at_exit(r, s) ||
+	    (x && y && same_cause_matches(x, y, places)))
+		return true;
+	/* Predicted causes were confirmed by runs of their own. Others may be incidental. */
+	return !(x && y && bug_is_predicted(a) && bug_is_predicted(b)) &&
+	       same_failure_symptom(r, s, places);
+}
+
+bool bug_same(const struct bug *a, const struct bug *b, struct places *places)
+{
+	bool same = is_same(a, b, places);
+
+	for (size_t i = 0; i < a->other_count && !same; i++)
+		same = is_same(a->others[i], b, places);
+	return same;
 }
 
 void bug_add_other(struct bug *b, struct bug *other)
@@ -121,7 +138,10 @@ static void note_difference(struct bug *b, const struct oracle_result *got)
 		snprintf(b->why, sizeof(b->why), "a replay failed in another way: %.100s",
 			 buf_string(&brief));
 		break;
-	case ORACLE_CUT: snprintf(b->why, sizeof(b->why), "a replay took too many steps"); break;
+	case ORACLE_INCONCLUSIVE:
+		snprintf(b->why, sizeof(b->why), "a replay %s", got->failure == ORACLE_TIMEOUT ?
+			 "did not end in time" : "took too many steps");
+		break;
 	case ORACLE_DIVERGED:
 		snprintf(b->why, sizeof(b->why), "a replay diverged at turn %llu: %.150s",
 			 (unsigned long long)got->turn + 1, got->text);
@@ -258,8 +278,7 @@ int bug_record(struct bug *b, const char *out, const struct replay_config *confi
 	if (bug_folder(out, err) < 0)
 		return -1;
 	b->trace = xasprintf("%s/trace-%d.tmp", out, (int)getpid());
-	if (b->failure->result.failure == ORACLE_TIMEOUT ||
-	    b->failure->result.failure == ORACLE_BOMB)
+	if (b->failure->result.failure == ORACLE_BOMB)
 		err_set(&why, "the run does not end by itself");
 	else if (s->steps > BUG_TRACE_STEPS)
 		err_set(&why, "more than %u steps", BUG_TRACE_STEPS);

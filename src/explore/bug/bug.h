@@ -21,6 +21,7 @@
 #include "explore/bug/nearest_passing.h"
 #include "explore/lead/lead.h"
 #include "explore/search/failure.h"
+#include "explore/search/fingerprint.h"
 #include "explore/search/replay_schedule.h"
 
 #define BUG_TRACE_STEPS 10000000u	/* longer runs get no trace: bounds time and size */
@@ -34,6 +35,16 @@ struct bug {
 	unsigned goal_runs;	/* number of runs that minimised the schedule's goals */
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
 	char why[256];		/* what a replay did instead; "" if all failed alike */
+	char fingerprint[FINGERPRINT_SIZE];	/* of the failure: --ignore */
+	uint64_t every_run; /* runs that were made to see whether all fail, and did; 0: some passed
+			     */
+	/* A finding (finding.h): the failure did not replay. */
+	unsigned seen;		/* failing runs of its kind that were replayed in vain */
+	char *divergence; /* what a replay did otherwise than the one before; NULL: not known */
+	struct {
+		char call[12], thread[64];
+		uint64_t pc;	/* 0: none */
+	} outside;		/* the last call that returned something from outside the program */
 	/* cause found afterwards; NULL: failure->lead is the cause, or none is known; owned */
 	struct lead *cause;
 	bool predicted;		/* `cause` is an order that a hunt had predicted */
@@ -53,8 +64,9 @@ void bug_init(struct bug *b, struct search_failure *f, struct places *places);
 void bug_free(struct bug *b);
 
 /*
- * Replays the schedule `times` times, each in a new fork of a fork server of its own. The first replay adds checks to the
- * schedule. True if all replays failed as the run did; else b->why or *err says why not.
+ * Replays the schedule `times` times, each in a new fork of a fork server of its own. The first
+ * replay adds checks to the schedule. True if all replays failed as the run did; else b->why or
+ * *err says why not.
  */
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err);
@@ -85,7 +97,10 @@ const struct lead *bug_cause(const struct bug *b);
 /* True if the cause had been predicted by a hunt; false if it was only found in the failing run. */
 bool bug_is_predicted(const struct bug *b);
 
-/* True if both failures are one bug: by their causes or, if one has none, by their symptoms. */
+/*
+ * True if `b` is one bug with `a` or one of a's other failures: by the memory that was freed, by
+ * their causes or, unless both causes were predicted, by their symptoms.
+ */
 bool bug_same(const struct bug *a, const struct bug *b, struct places *places);
 
 /* True if the bug or one of its other failures has this symptom: the same class and lines. */

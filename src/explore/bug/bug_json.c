@@ -345,6 +345,8 @@ void bug_json(const struct bug *b, struct json *j, const char *folder, struct pl
 	json_text(j, "class", lead ? lead_class(lead) : oracle_class(f->result.failure));
 	json_text(j, "pattern", lead ? pattern_row(lead->c.pattern)->name : NULL);
 	failure_json(f, b->text, j);
+	json_text(j, "fingerprint", b->fingerprint);
+	json_bool(j, "every_run", b->every_run > 0);
 	json_open(j, "sites", '[');
 	events_json(b, lead, j, places);
 	if (f->result.failure == ORACLE_ASSERT)

@@ -16,18 +16,13 @@ static double share(const struct confirm_config *c, double most)
 	return c->seconds > 0 && part < most ? part : most;
 }
 
-/* True if each run lasts until its time-out: to make many of them would take too long. */
-static bool is_endless(const struct search_failure *f)
-{
-	return f->result.failure == ORACLE_TIMEOUT || f->result.failure == ORACLE_BOMB;
-}
-
 void confirm_open(struct confirm *u, const struct confirm_config *config,
 		   const struct search_failure *f)
 {
 	*u = (struct confirm){ .config = config };
-	/* An error here is not reported: the replays will have and report it, too. */
-	if (config->minimise && !is_endless(f))
+	/* Many runs of a fork bomb would take too long. An error here is not reported: the replays
+	 * will have and report it, too. */
+	if (config->minimise && f->result.failure != ORACLE_BOMB)
 		u->open = attempt_open(&u->attempt, &config->attempt, &f->schedule, &u->err) == 0;
 	u->cause = (struct cause_config){ .source = &config->source,
 					  .replay = &config->attempt.replay,

@@ -122,6 +122,7 @@ static bool always_passes(const struct finder *f, unsigned times, const struct p
 	unsigned good = 0;
 
 	oracle_from(&oracle, &f->best);
+	oracle.ignore = f->attempt->config.replay.ignore;
 	if (replay_open(&replay, &f->attempt->config.replay, &f->best, f->attempt->err) == 0)
 		while (good < times &&
 		       replay_once(&replay, &f->best, places, &oracle, &got, f->attempt->err) ==

@@ -291,6 +291,8 @@ static int search(struct trial *t, const struct search_config *config, struct er
 			note(t, &run);
 		else if (event == SEARCH_FAILED)
 			search_answer(s, prove(t, run.failure));
+		else if (event == SEARCH_INCONCLUSIVE && c->inconclusive)
+			c->inconclusive(c->ctx, run.failure);
 		else if (event == SEARCH_PROGRESS && c->progress)
 			c->progress(c->ctx, t->cf->stats);
 	}

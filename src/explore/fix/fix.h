@@ -56,6 +56,7 @@ struct checkfix_config {
 	/* A run failed in another way. The callee owns `f`. */
 	void (*kept)(void *ctx, struct search_failure *f);
 	void (*progress)(void *ctx, const struct search_stats *stats);	/* may be NULL */
+	void (*inconclusive)(void *ctx, const struct search_failure *f);	/* may be NULL */
 	void *ctx;
 };
 

@@ -112,6 +112,14 @@ static enum search_answer on_found(void *ctx, struct search_failure *f)
 	return answer;
 }
 
+static void on_inconclusive(void *ctx, const struct search_failure *f)
+{
+	const struct search_listener *l = &((const struct hunt *)ctx)->config.listener;
+
+	if (l->inconclusive)
+		l->inconclusive(l->ctx, f);
+}
+
 static void on_progress(void *ctx, const struct search_stats *stats)
 {
 	const struct search_listener *l = &((const struct hunt *)ctx)->config.listener;
@@ -127,8 +135,8 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	h->config = *config;
 	h->places = config->search.program.places;
 	h->runs = config->search.stats;
-	h->listener =
-		(struct search_listener){ .found = on_found, .progress = on_progress, .ctx = h };
+	h->listener = (struct search_listener){ .found = on_found, .progress = on_progress,
+						.inconclusive = on_inconclusive, .ctx = h };
 	h->stats.list = &h->leads;
 	h->stats.cover = config->cover;
 	h->leads.suppress = config->suppress;
@@ -151,8 +159,8 @@ bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out
 	left->runs = all->runs > h->runs->runs ? all->runs - h->runs->runs : 0;
 	left->seconds = all->seconds > 0 ? all->seconds - h->runs->seconds : 0;
 	h->stats.stage = stage;
-	return !h->stopped && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
-	       (all->seconds <= 0 || left->seconds > 0);
+	return !h->stopped && !search_stats_hopeless(h->runs, all) && !(all->stop && *all->stop) &&
+	       (!all->runs || left->runs > 0) && (all->seconds <= 0 || left->seconds > 0);
 }
 
 void hunt_report(struct hunt *h, struct search_failure *f)

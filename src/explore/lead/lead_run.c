@@ -31,7 +31,7 @@ enum lead_outcome lead_run_judge(const struct lead *lead, const struct goal_resu
 		    (oracle_is_stuck(result->failure) && lead->c.class == CANDIDATE_DEADLOCK &&
 		     !goal->infeasible))
 			return LEAD_FAILED;
-	} else if (goal->met == goal->orders) {
+	} else if (result->verdict == ORACLE_PASSED && goal->met == goal->orders) {
 		return LEAD_HARMLESS;
 	}
 	return goal->infeasible ? LEAD_INFEASIBLE : LEAD_UNREACHED;

@@ -22,6 +22,7 @@ int attempt_open(struct attempt *a, const struct attempt_config *config, const s
 	*a = (struct attempt){ .config = *config, .seed = s->seed, .run = s->run, .flags = s->flags,
 			       .err = err };
 	oracle_from(&a->oracle, s);
+	a->oracle.ignore = config->replay.ignore;
 	schedule_granules(s, &a->granules);
 	return server_open(&a->server, &server, err);
 }

@@ -139,13 +139,16 @@ static int run_once(const struct search_config *config, const struct profile_ord
 		return err_set(err, "the replay of the run diverged");
 	stats->runs++;
 	stats->steps += s->block->report.steps;
+	stats->ignored += result.ignored;
 	if (result.verdict == ORACLE_DAMAGED) {
 		stats->damaged++;
 		return err_set(err, "%s", result.text);
 	}
-	if (result.verdict == ORACLE_CUT) {
-		stats->cut++;
-		return err_set(err, "the run took too many steps");
+	if (result.verdict == ORACLE_INCONCLUSIVE) {
+		search_stats_limit(stats, &result);
+		return err_set(err, result.failure == ORACLE_TIMEOUT
+					    ? "the run did not end in time"
+					    : "the run took too many steps");
 	}
 	if (result.verdict == ORACLE_FAILED) {
 		stats->failed++;
@@ -234,8 +237,7 @@ struct search_failure *profile_again(const struct search_config *config,
 	size_t known = memory->count;
 	struct err err;
 
-	if (!f->report->shared_new || f->report->steps > RETRY_STEPS_MAX ||
-	    f->result.failure == ORACLE_TIMEOUT)
+	if (!f->report->shared_new || f->report->steps > RETRY_STEPS_MAX)
 		return f;
 	/* Three runs like the failing one, each with more granules known; then other strategies. */
 	if (server_open(&server, &config->program.server, &err) == 0)

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "explore/search/ignore.h"
 #include "trace/read/kinds.h"
 
 static const struct {
@@ -30,7 +31,6 @@ static const struct {
 	[ORACLE_EXIT] = { "exit", "other" },
 	[ORACLE_DEADLOCK] = { "deadlock", "deadlock" },
 	[ORACLE_HANG] = { "hang", "other" },
-	[ORACLE_TIMEOUT] = { "timeout", "other" },
 	[ORACLE_OUTPUT] = { "output", "other" },
 	[ORACLE_CHECK] = { "check", "other" },
 	[ORACLE_UAF] = { "uaf", "memory" },
@@ -39,6 +39,8 @@ static const struct {
 	[ORACLE_MISUSE] = { "misuse", "misuse" },
 	[ORACLE_OVERFLOW] = { "overflow", "memory" },
 	[ORACLE_BOMB] = { "processes", "other" },
+	[ORACLE_TIMEOUT] = { "timeout", "other" },
+	[ORACLE_STEPS] = { "max-steps", "other" },
 };
 
 const char *oracle_failure_name(enum oracle_failure failure)
@@ -300,6 +302,13 @@ void oracle_divergence(const struct ctl_report *report, struct oracle_result *ou
 		add_site(out, report->thread, report->pc, report->object, kind_name(report->kind));
 }
 
+void oracle_threads(const struct ctl_report *report, struct oracle_result *r)
+{
+	*r = (struct oracle_result){ .verdict = ORACLE_INCONCLUSIVE, .failure = ORACLE_STEPS,
+				     .thread = report->thread };
+	judge_deadlock(report, r);
+}
+
 /* Computes the signature. Unless judge_deadlock() found a cycle, all sites are key sites. */
 static void compute_signature(struct oracle_result *r, const struct ctl_report *report)
 {
@@ -350,14 +359,15 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 	} else if (s->result.fork_bomb) {
 		fail(r, ORACLE_BOMB, 0);
 	} else if (s->result.timed_out) {
-		fail(r, ORACLE_TIMEOUT, 0);
+		r->verdict = ORACLE_INCONCLUSIVE;
+		r->failure = ORACLE_TIMEOUT;
 	} else if (s->result.lost) {
 		r->verdict = ORACLE_BROKEN;
 		snprintf(r->text, sizeof(r->text), "the fork server was lost");
 	} else if (report->outcome == CTL_FAILED) {
 		judge_runtime(report, r);
 	} else if (report->outcome == CTL_STEPS) {
-		r->verdict = ORACLE_CUT;
+		oracle_threads(report, r);
 	} else if (report->outcome == CTL_DIVERGED) {
 		oracle_divergence(report, r);
 	} else if (report->outcome == CTL_UNSUPPORTED) {
@@ -373,6 +383,10 @@ int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result 
 	} else {
 		result = judge_end(o, s, r, err);
 	}
+	r->outlives_exit = report->exiting && report->exiting - 1 != r->thread;
 	compute_signature(r, report);
+	if (r->verdict == ORACLE_FAILED && o->ignore && ignore_matches(o->ignore, r, report))
+		*r = (struct oracle_result){ .verdict = ORACLE_PASSED, .ignored = true,
+					     .thread = report->thread };
 	return result;
 }

@@ -26,7 +26,7 @@
 enum oracle_verdict {
 	ORACLE_PASSED,
 	ORACLE_FAILED,
-	ORACLE_CUT,		/* stopped after max_steps: neither passed nor failed */
+	ORACLE_INCONCLUSIVE,	/* stopped at a limit: neither passed nor failed */
 	ORACLE_DIVERGED,	/* could not follow its exact schedule */
 	ORACLE_DAMAGED,		/* the program overwrote memory shared with snarl: not judged */
 	ORACLE_BROKEN,		/* no run: fork server died, program cannot be controlled */
@@ -39,7 +39,6 @@ enum oracle_failure {
 	ORACLE_EXIT,		/* unexpected exit status */
 	ORACLE_DEADLOCK,
 	ORACLE_HANG,		/* livelock: threads run without making progress */
-	ORACLE_TIMEOUT,		/* longer than the time limit of a run */
 	ORACLE_OUTPUT,		/* unexpected stdout */
 	ORACLE_CHECK,		/* the --check command exited with non-zero status */
 	ORACLE_UAF,		/* use after free */
@@ -48,6 +47,9 @@ enum oracle_failure {
 	ORACLE_MISUSE,		/* a lock, condition or thread used against its rules */
 	ORACLE_OVERFLOW,	/* access beside a heap block, or past a buffer on the stack */
 	ORACLE_BOMB,		/* fork bomb: too many processes */
+	/* Limits that make a run inconclusive; no failures. */
+	ORACLE_TIMEOUT,		/* longer than the time limit of a run */
+	ORACLE_STEPS,		/* more than max_steps */
 };
 
 /* Deadlock, or the livelock that a deadlock of spinning locks becomes. */
@@ -56,6 +58,8 @@ static inline bool oracle_is_stuck(enum oracle_failure failure)
 	return failure == ORACLE_DEADLOCK || failure == ORACLE_HANG;
 }
 
+struct ignore;
+
 /* What a passing run has to do; all zero: exit with status 0. */
 struct oracle {
 	int exit;		/* expected exit status; ORACLE_ANY_EXIT: any */
@@ -63,6 +67,7 @@ struct oracle {
 	uint64_t output_size, output_hash;	/* of the expected stdout; FNV-1a */
 	bool same_output;	/* expect the stdout of the first run that passes */
 	const char *check;	/* shell command that reads stdout of the run; status 0: passed */
+	struct ignore *ignore;	/* failures that count as passing; NULL: none; not owned */
 };
 
 struct oracle_site {
@@ -80,7 +85,9 @@ struct oracle_result {
 	uint32_t thread;	/* number of the thread that ran last */
 	struct oracle_site sites[ORACLE_SITES];	/* the sites that identify the failure come first */
 	size_t site_count;
+	bool outlives_exit;	/* another thread had called exit() or returned from main */
 	size_t key_site_count;	/* number of leading sites that identify the failure */
+	bool ignored;		/* passed: it failed in a way that counts as passing */
 	uint64_t turn;		/* diverged: index of the turn */
 	uint64_t event;		/* diverged: number of the event, from 1; 0: not known */
 	uint64_t signature;	/* hash of the kind of failure and the pcs of its key sites */
@@ -96,7 +103,8 @@ void oracle_from(struct oracle *o, const struct schedule *s);
 
 /*
  * Judges the run that just ended on `s`. With same_output the first run that passes sets the
- * expected output. Returns -1 if the check command cannot be run.
+ * expected output. A failure that o->ignore has becomes ORACLE_PASSED. Returns -1 if the check
+ * command cannot be run.
  */
 int oracle_judge(struct oracle *o, const struct server *s, struct oracle_result *out,
 		 struct err *err);
@@ -131,6 +139,9 @@ uint64_t oracle_identity(const struct oracle_result *r, struct places *places);
 void oracle_describe_divergence(const struct oracle_result *r, const struct schedule *s,
 				const struct ctl_report *report, struct places *places,
 				struct buf *out);
+
+/* Fills in the result of a run that took too many steps: the sites of all its threads. */
+void oracle_threads(const struct ctl_report *report, struct oracle_result *out);
 
 /* Fills in the result of a run that diverged; needs its report only, not a worker. */
 void oracle_divergence(const struct ctl_report *report, struct oracle_result *out);

@@ -104,6 +104,7 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 	case ORACLE_DEADLOCK: buf_add_text(out, "deadlock"); break;
 	case ORACLE_HANG: buf_add_text(out, "hang: threads run, but make no progress"); break;
 	case ORACLE_TIMEOUT: buf_add_text(out, "did not end in time"); break;
+	case ORACLE_STEPS: buf_add_text(out, "took too many steps"); break;
 	case ORACLE_OUTPUT: buf_add_text(out, "stdout is not what was expected"); break;
 	case ORACLE_CHECK: buf_add_text(out, "the --check command rejected the run"); break;
 	case ORACLE_UAF: buf_add_text(out, "use after free"); break;
@@ -118,10 +119,15 @@ void oracle_describe(const struct oracle_result *r, const struct ctl_report *rep
 		buf_add_text(out, " in thread ");
 		schedule_path(report, r->thread, out);
 	}
-	if (oracle_is_stuck(r->failure)) {
+	if (oracle_is_stuck(r->failure) || r->failure == ORACLE_STEPS) {
 		for (size_t i = 0; i < r->site_count; i++)
 			add_waiting(&r->sites[i], report, places, out);
 		return;
+	}
+	if (r->outlives_exit) {
+		buf_add_text(out, "\n  while thread ");
+		schedule_path(report, report->exiting - 1, out);
+		buf_add_text(out, " ends the process: it returned from main or called exit");
 	}
 	add_text(r, r->failure == ORACLE_UAF ? "use after free" : "", out);
 	add_sites(r, report, places, out);
@@ -180,8 +186,10 @@ void oracle_describe_divergence(const struct oracle_result *r, const struct sche
 			buf_add_text(out, " of ");
 			places_object(places, site->object, out);
 		}
-		buf_add_text(out, " at ");
-		places_describe(places, site->pc, out);
+		if (site->pc) {
+			buf_add_text(out, " at ");
+			places_describe(places, site->pc, out);
+		}
 	}
 	if (!r->event && t && t->kind == SCHED_TURN_RUN) {
 		struct oracle_site site = { .thread = find_thread(report,

@@ -101,7 +101,8 @@ unsigned replay_prove(struct schedule *s, const struct replay_config *config, un
 			break;
 		if (got.verdict != ORACLE_FAILED || !replay_same(s, &got)) {
 			*other = got;
-			continue;
+			++*made;
+			break;	/* no proof is possible any more */
 		}
 		if (good++ > 0)
 			continue;

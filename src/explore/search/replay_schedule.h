@@ -16,6 +16,7 @@ struct replay_config {
 	const char *options;	/* further SNARL_OPTIONS, or NULL */
 	double timeout;		/* seconds per run; 0: no limit */
 	uint64_t max_steps;	/* 0: no limit */
+	struct ignore *ignore;	/* failures that count as passing in variations of a run; or NULL */
 };
 
 struct replay {
@@ -40,11 +41,11 @@ int replay_once(struct replay *r, const struct schedule *s, const struct places 
 		struct oracle *oracle, struct oracle_result *out, struct err *err);
 
 /*
- * Replays `s` `times` times. Returns how many replays ended in s->failure. The first of these adds
- * its event checks to `s`, which the following replays have to match.
+ * Replays `s` up to `times` times, until a replay does not end in s->failure. Returns how many did.
+ * The first of these adds its event checks to `s`, which the following replays have to match.
  *
- * *made: replays made, fewer than `times` if the program could no longer be run. *other: the result
- * of the last replay that ended in another way; untouched if there is none.
+ * *made: replays made. *other: the result of the replay that ended in another way; untouched if
+ * there is none.
  */
 unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
 		      const struct places *places, unsigned *made, struct oracle_result *other,

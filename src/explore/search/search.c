@@ -33,6 +33,9 @@
 #define ORPHANS_SECONDS 1.0	/* between two walks through /proc for orphans */
 #define PROGRESS_SECONDS 0.1	/* between two SEARCH_PROGRESS events */
 
+#define ENDED_LEAST 4u		/* runs, of which one has to end within the limits */
+#define TIMED_OUT_MOST 20u	/* runs that may time out in a search without a time limit */
+
 #define NO_EVENT 0		/* result of a step: go on with the next step */
 
 struct worker {
@@ -88,6 +91,7 @@ struct search {
 	uint32_t threads;
 	uint64_t events[CTL_THREADS];	/* visible events of each thread */
 	uint32_t parent[CTL_THREADS];	/* number of each thread's creator */
+	struct search_failure *inconclusive;	/* first of this generation that exceeded a limit */
 	struct search_failure **failures;	/* of this generation, one per signature */
 	size_t failure_count, failure_capacity;
 	size_t reported;	/* number of `failures` handled by STEP_REPORT */
@@ -98,6 +102,20 @@ struct search {
 	double seconds_before;	/* stats->seconds of earlier searches */
 	double began, orphans_at, progress_at;	/* clock_seconds(): start, last kill, last event */
 };
+
+void search_stats_limit(struct search_stats *stats, const struct oracle_result *result)
+{
+	stats->cut += result->failure == ORACLE_STEPS;
+	stats->timed_out += result->failure == ORACLE_TIMEOUT;
+}
+
+bool search_stats_hopeless(const struct search_stats *stats, const struct search_budget *budget)
+{
+	uint64_t limited = stats->cut + stats->timed_out;
+
+	return (limited == stats->runs && limited >= ENDED_LEAST) ||
+	       (budget->seconds <= 0 && stats->timed_out >= TIMED_OUT_MOST);
+}
 
 static bool interrupted(const struct search *s)
 {
@@ -228,6 +246,21 @@ static void add_failure(struct search *s, struct worker *w)
 		s->limit = w->run + 1;
 }
 
+/* Keeps the run of the lowest number that exceeded a limit, to report it at the generation's end.
+ */
+static void add_inconclusive(struct search *s, struct worker *w)
+{
+	struct search_failure *old = s->inconclusive;
+
+	if (s->memory->inconclusive || (old && old->schedule.run < w->run))
+		return;
+	if (old)
+		search_failure_free(old);
+	s->inconclusive = search_failure_new(&w->server, s->memory, s->config.program.oracle,
+					     w->run, &s->result);
+	s->inconclusive->run = s->runs_before + w->run;
+}
+
 /* Whether chess had no room for some branches of a run, so that it did not try all schedules. */
 static bool was_truncated(const struct search *s, struct worker *w)
 {
@@ -325,7 +358,9 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 		return err_set(err, "the program cannot be controlled: %.300s", s->result.text);
 	stats->runs++;
 	stats->steps += w->server.block->report.steps;
-	stats->cut += s->result.verdict == ORACLE_CUT;
+	stats->ignored += s->result.ignored;
+	if (s->result.verdict == ORACLE_INCONCLUSIVE)
+		search_stats_limit(stats, &s->result);
 	if (s->result.verdict == ORACLE_DAMAGED) {
 		note_damaged(s, w);
 	} else {
@@ -493,7 +528,13 @@ static int report_failures(struct search *s, struct search_run *run)
 		update_signature(s);
 	}
 	s->failure_count = s->reported = 0;
-	s->over |= s->enough;
+	if (s->inconclusive && !s->memory->inconclusive) {
+		s->memory->inconclusive = true;
+		*run = (struct search_run){ .number = s->inconclusive->schedule.run,
+					    .failure = s->inconclusive };
+		return SEARCH_INCONCLUSIVE;
+	}
+	s->over |= s->enough || search_stats_hopeless(s->stats, &s->config.budget);
 	end_generation(s);
 	s->generation_ended = true;
 	s->step = STEP_HOUSEKEEPING;
@@ -548,6 +589,8 @@ static int handle_reply(struct search *s, struct err *err)
 	case SEARCH_ENDED:
 		if (s->result.verdict == ORACLE_FAILED)
 			add_failure(s, s->worker);
+		else if (s->result.verdict == ORACLE_INCONCLUSIVE)
+			add_inconclusive(s, s->worker);
 		if (s->stateful)
 			advance_strategy(s, s->worker);
 		return 0;
@@ -606,6 +649,8 @@ void search_report(int event, const struct search_run *run, const struct search_
 {
 	if (event == SEARCH_PROGRESS && listener->progress)
 		listener->progress(listener->ctx, run->search->stats);
+	if (event == SEARCH_INCONCLUSIVE && listener->inconclusive)
+		listener->inconclusive(listener->ctx, run->failure);
 	if (event == SEARCH_FAILED && listener->found)
 		search_answer(run->search, listener->found(listener->ctx, run->failure));
 	else if (event == SEARCH_FAILED)
@@ -670,6 +715,8 @@ void search_close(struct search *s)
 	orphans_end_all(NULL, 0);
 	for (size_t i = s->reported; i < s->failure_count; i++)
 		search_failure_free(s->failures[i]);
+	if (s->inconclusive)
+		search_failure_free(s->inconclusive);
 	free(s->workers);
 	free(s->failures);
 	free(s->new_granules);

@@ -40,8 +40,10 @@
 struct search_stats {
 	uint64_t runs;		/* runs that ended */
 	uint64_t failed;	/* runs among them that failed */
-	uint64_t cut;		/* runs among them that exceeded max_steps */
+	uint64_t cut;		/* runs among them that exceeded max_steps: inconclusive */
+	uint64_t timed_out;	/* runs among them that exceeded their time limit: inconclusive */
 	uint64_t damaged;	/* runs among them that damaged the memory shared with snarl */
+	uint64_t ignored;	/* runs that passed since their failure is ignored */
 	uint64_t lost;		/* runs repeated because the fork server died; not in `runs` */
 	uint64_t steps;		/* steps of all runs */
 	uint64_t shared;	/* granules known to be shared */
@@ -91,17 +93,22 @@ struct search_config {
 };
 
 enum search_event {
-	SEARCH_DONE,		/* the budget is spent, or the strategy is exhausted */
-	SEARCH_BEGIN,		/* run `number` is about to begin; its request is filled in */
-	SEARCH_ENDED,		/* run `number` ended with `result`; runs end in any order */
-	SEARCH_FAILED,		/* a failing run whose oracle_identity() and cause are a new pair */
-	SEARCH_GENERATION,	/* all runs of the generation ended; their failures were reported */
-	SEARCH_PROGRESS,	/* about every 100 ms: an occasion to show the statistics */
+	SEARCH_DONE, /* the budget is spent, or the strategy is exhausted */
+	SEARCH_BEGIN, /* run `number` is about to begin; its request is filled in */
+	SEARCH_ENDED, /* run `number` ended with `result`; runs end in any order */
+	SEARCH_FAILED, /* a failing run whose oracle_identity() and cause are a new pair */
+	SEARCH_INCONCLUSIVE, /* the first run that exceeded a limit; run->failure stays the search's
+			      */
+	SEARCH_GENERATION, /* all runs of the generation ended; their failures were reported */
+	SEARCH_PROGRESS, /* about every 100 ms: an occasion to show the statistics */
 };
 
 struct search;
 
-/* The subject of an event. The caller owns `failure`; the rest is valid until the next event. */
+/*
+ * The subject of an event. At SEARCH_FAILED the caller owns `failure`. The rest is valid until the
+ * next event.
+ */
 struct search_run {
 	struct search *search;
 	uint64_t number;	/* from 0 */
@@ -109,6 +116,15 @@ struct search_run {
 	const struct oracle_result *result;
 	struct search_failure *failure;
 };
+
+/* Counts a run that exceeded a limit. */
+void search_stats_limit(struct search_stats *stats, const struct oracle_result *result);
+
+/*
+ * Whether further runs are likely to exceed their limits and take too long: none of the first runs
+ * ended, or many timed out in a search without a time limit.
+ */
+bool search_stats_hopeless(const struct search_stats *stats, const struct search_budget *budget);
 
 /* Starts the workers. Returns NULL and *err if the program cannot be run. Copies `config`. */
 struct search *search_open(const struct search_config *config, struct err *err);
@@ -148,10 +164,15 @@ struct search_listener {
 	/* Takes ownership of `f`. NULL: failures are dropped. */
 	enum search_answer (*found)(void *ctx, struct search_failure *f);
 	void (*progress)(void *ctx, const struct search_stats *stats);	/* or NULL */
+	/* Gets the first run that exceeded a limit; does not own it. NULL: nobody asks. */
+	void (*inconclusive)(void *ctx, const struct search_failure *f);
 	void *ctx;
 };
 
-/* Passes SEARCH_FAILED and SEARCH_PROGRESS to the listener; ignores other events. */
+/*
+ * Passes SEARCH_FAILED, SEARCH_INCONCLUSIVE and SEARCH_PROGRESS to the listener; ignores other
+ * events.
+ */
 void search_report(int event, const struct search_run *run, const struct search_listener *listener);
 
 #endif

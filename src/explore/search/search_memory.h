@@ -20,6 +20,7 @@ struct search_memory {
 	/* Identity of a reported failure -> number of SEARCH_DOUBT answers; 0: no more reports. */
 	struct map identities;
 	struct interleavings_seen interleavings;
+	bool inconclusive;	/* a run that exceeded a limit was reported */
 	/*
 	 * The longest run, from which strategies such as pct estimate the length of the next one.
 	 */

@@ -279,8 +279,11 @@ void ctl_exit_point(const void *pc)
 
 void ctl_exit_begins(void)
 {
-	if (ctl_on())
-		ctl_thread_atexit_run(ctl.current);
+	if (!ctl_on())
+		return;
+	if (!ctl.private_child)
+		ctl.block->report.exiting = ctl.current->number + 1;
+	ctl_thread_atexit_run(ctl.current);
 }
 
 void ctl_thread_exit(void *result)

@@ -2,6 +2,7 @@
  * The parts of call.h that run only when a mode wants the events.
  */
 #include "runtime/control/control.h"
+#include "runtime/control/model/external.h"
 #include "runtime/interpose/call.h"
 
 void snarlrt_call_open(struct snarlrt_call *c)
@@ -17,6 +18,8 @@ void snarlrt_call_close(struct snarlrt_call *c, long value, int error, unsigned 
 	int saved = errno;
 
 	c->open = false;
+	if (c->control && !(detail & TRACE_CALL_UNWOUND))
+		ctl_outside_call(c);
 	snarlrt_wait_end();
 	snarlrt_note(TRACE_CALL_LEAVE, c->what | detail, c->object, (uint64_t)value, error, c->pc);
 	errno = saved;

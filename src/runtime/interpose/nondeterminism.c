@@ -2,8 +2,9 @@
  * Functions whose results differ from run to run. In mode control they repeat.
  *
  * getrandom, getentropy and arc4random return bytes of a generator with a fixed seed. gettid()
- * returns the process's id plus the thread's number, the same with both back ends. getpid() stays
- * real, since other processes use it. Also real are /dev/urandom, raw system calls and the
+ * returns the process's id plus the thread's number, the same with both back ends. getpid() and
+ * getppid() stay real, since other processes and the kernel know these numbers; the report of a run
+ * that diverges names their last call. Also real are /dev/urandom, raw system calls and the
  * processor's random instructions.
  */
 #include <sys/random.h>
@@ -77,10 +78,27 @@ SNARLRT_INTERPOSE uint32_t arc4random_uniform(uint32_t below)
 	return below ? (uint32_t)(v % below) : 0;
 }
 
+SNARLRT_INTERPOSE pid_t getpid(void)
+{
+	snarlrt_real_ready();
+	if (unlikely(ctl_on()))
+		ctl_outside_result("getpid", SNARLRT_PC());
+	return REAL(getpid)();
+}
+
+SNARLRT_INTERPOSE pid_t getppid(void)
+{
+	snarlrt_real_ready();
+	if (unlikely(ctl_on()))
+		ctl_outside_result("getppid", SNARLRT_PC());
+	return REAL(getppid)();
+}
+
 SNARLRT_INTERPOSE pid_t gettid(void)
 {
 	snarlrt_real_ready();
 	if (likely(!ctl_on()))
 		return REAL(gettid)();
+	ctl_outside_result("gettid", SNARLRT_PC());
 	return (pid_t)sys_call(SYS_getpid, 0, 0, 0) + (pid_t)ctl_self()->number;
 }

@@ -162,7 +162,7 @@ static void test_runs_without_verdict(void **state)
 
 	f->server.result.status = EXIT(CTL_STATUS);
 	f->report->outcome = CTL_STEPS;
-	judge(f, ORACLE_CUT, ORACLE_NONE);
+	judge(f, ORACLE_INCONCLUSIVE, ORACLE_STEPS);
 	f->report->outcome = CTL_DIVERGED;
 	f->report->turn = 4;
 	judge(f, ORACLE_DIVERGED, ORACLE_NONE);
@@ -175,7 +175,7 @@ static void test_runs_without_verdict(void **state)
 	judge(f, ORACLE_BROKEN, ORACLE_NONE);
 	f->server.result.lost = false;
 	f->server.result.timed_out = true;
-	judge(f, ORACLE_FAILED, ORACLE_TIMEOUT);
+	judge(f, ORACLE_INCONCLUSIVE, ORACLE_TIMEOUT);
 }
 
 static void block(struct fixture *f, uint32_t i, uint64_t object, uint32_t owner)

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "runtime/control/model/external.h"
 #include "runtime/core/deferred_signals.h"
@@ -345,6 +346,49 @@ enum ctl_wait_result ctl_external_await(struct snarlrt_call *c, struct ctl_exter
 		if (w.interrupted && ctl_signal_ends_call(restart))
 			return CTL_WAIT_INTERRUPTED;
 	}
+}
+
+void ctl_outside_result(const char *call, const void *pc)
+{
+	struct ctl_report *r = &ctl.block->report;
+
+	if (ctl.private_child)
+		return;
+	r->outside_pc = (uint64_t)(uintptr_t)pc;
+	r->outside_thread = ctl_self()->number;
+	for (size_t i = 0; i < sizeof(r->outside_call); i++) {
+		r->outside_call[i] = *call;
+		call += *call != 0;
+	}
+}
+
+/* The calls that bring something in, by name. NULL: its result does not depend on the outside. */
+static const char *source_name(unsigned call)
+{
+	static const char *const names[] = {
+#define TRACE_CALL(name, text) [TRACE_CALL_##name] = text,
+#include "abi/calls.def"
+#undef TRACE_CALL
+	};
+
+	switch (call) {
+	case TRACE_CALL_READ: case TRACE_CALL_ACCEPT: case TRACE_CALL_CONNECT: case TRACE_CALL_RECV:
+	case TRACE_CALL_POLL: case TRACE_CALL_SELECT: case TRACE_CALL_EPOLL: case TRACE_CALL_WAIT:
+	case TRACE_CALL_SIGWAIT: case TRACE_CALL_MSG: case TRACE_CALL_SYSCALL:
+		return names[call];
+	default:
+		return NULL;
+	}
+}
+
+void ctl_outside_call(const struct snarlrt_call *c)
+{
+	const char *name = source_name(c->what);
+	int fd = (int)(intptr_t)c->object;
+
+	/* Every run reads the same stdin. */
+	if (name && !(c->what == TRACE_CALL_READ && fd == STDIN_FILENO) && !is_own_pipe(fd))
+		ctl_outside_result(name, c->pc);
 }
 
 bool ctl_call_point(struct snarlrt_call *c)

@@ -135,6 +135,13 @@ SNARLRT_HIDDEN void ctl_outside_own(const int fds[2]);
 SNARLRT_HIDDEN void ctl_outside_child(void);
 
 /*
+ * Notes in the report that a call returned what comes from outside: it is the last one before the
+ * end of the run, if that diverges. ctl_outside_call() is for calls that may be such.
+ */
+SNARLRT_HIDDEN void ctl_outside_result(const char *call, const void *pc);
+SNARLRT_HIDDEN void ctl_outside_call(const struct snarlrt_call *c);
+
+/*
  * An external wait. `restart`: handlers with SA_RESTART do not end it. The caller then calls
  * ctl_outside_stale() if its real call changes anything.
  */
