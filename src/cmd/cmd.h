@@ -18,6 +18,7 @@ enum cmd_exit {
 	CMD_FAILED = 3,		/* snarl or the target could not run */
 	CMD_DIVERGED = 4,	/* a replay diverged from its schedule */
 	CMD_UNSUPPORTED = 77,	/* this machine cannot do it */
+	/* 128 plus the number of a signal: interrupted (interrupt.h) */
 };
 
 struct cmd {

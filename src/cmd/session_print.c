@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -14,56 +13,23 @@
 #include "explore/results_json.h"
 #include "report/format.h"
 
-volatile sig_atomic_t session_interrupted;
-
-/*
- * A signal that follows the first one sooner than this is taken as the same request: timeout(1)
- * signals the command, and then its process group at once.
- */
-#define INSIST_SECONDS 2
-
-/* The first signal asks for an end in good order; a later one kills snarl. */
-static void on_interrupt(int sig)
-{
-	static volatile time_t first;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!session_interrupted) {
-		first = now.tv_sec;
-	} else if (now.tv_sec - first >= INSIST_SECONDS) {
-		signal(sig, SIG_DFL);
-		raise(sig);
-	}
-	session_interrupted = 1;
-}
-
-static void handle_signal(int sig)
-{
-	struct sigaction action = { .sa_handler = on_interrupt }, old;
-
-	/* nohup(1) has SIGHUP ignored, so that closing the terminal does not end the search. */
-	if (sig != SIGHUP || (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
-		sigaction(sig, &action, NULL);
-}
-
 /* --- during the search --- */
 
-static void on_progress(void *ctx, const struct search_stats *stats, bool confirming)
+static void on_progress(void *ctx, const struct search_stats *stats, const char *task)
 {
 	struct session_print *p = ctx;
 	const struct hunt_stats *h = p->session.hunt;
 	char *note = p->progress.note;
 	size_t size = sizeof(p->progress.note);
 
-	if (confirming)
-		snprintf(note, size, "minimise and replay a failure; ");
+	if (*task)
+		snprintf(note, size, "%s; ", task);
 	else if (h)
 		snprintf(note, size, "%s, %llu of %llu candidates left, %llu proved; ",
 			 hunt_stage_name(h->stage), (unsigned long long)h->left,
 			 (unsigned long long)h->leads, (unsigned long long)h->proved);
 	progress_show(&p->progress, stats);
-	if (confirming)
+	if (*task)
 		*note = '\0';
 }
 
@@ -94,6 +60,8 @@ static void print_proved(const struct bug *b, const struct places *places)
 	print_cause(b, places);
 	fprintf(stderr, "  saved as %s, replayed %u of %u time%s", b->path, b->good, b->replays,
 		plural(b->replays));
+	if (b->replays < b->wanted)
+		fprintf(stderr, " (%u would take %.0f s)", b->wanted, b->replay_seconds * b->wanted);
 	if (m->done)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
 			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
@@ -172,7 +140,7 @@ enum search_answer session_print_found(void *ctx, struct search_failure *f)
 
 void session_print_progress(void *ctx, const struct search_stats *stats)
 {
-	on_progress(ctx, stats, false);
+	on_progress(ctx, stats, "");
 }
 
 struct search_listener session_print_listener(struct session_print *p)
@@ -241,11 +209,12 @@ static void print_summary(const struct session *s)
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
-		fputs(", not all could be tried: runs are too long or have too many threads",
-		      stderr);
-	if (session_interrupted)
+		fputs(", not all could be tried: runs are too long or have too many threads", stderr);
+	if (interrupt_stop.signal)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
+	if (!st->runs && deadline_over(&s->config.budget.deadline) && !interrupt_stop.signal)
+		fputs("snarl: not one run ended within --time\n", stderr);
 	if (s->judge.baseline)
 		print_baseline(s->judge.baseline);
 }
@@ -282,7 +251,11 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	size_t fresh = s->judge.results.proved;
 	struct err writing;
 
+	interrupt_finish();
 	progress_clear(&p->progress);
+	/* A stage may have failed only because its time was up. */
+	if (interrupt_stop.signal || (s->stats.runs && deadline_over(&s->config.budget.deadline)))
+		result = 0;
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);
 	if (s->failed_to_save)
@@ -299,7 +272,7 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 		print_suppressions(s);
 	if (o->baseline)
 		fresh = baseline_count(o->baseline).fresh;
-	return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_OK);
+	return interrupt_exit(cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_OK));
 }
 
 /* --- before the search --- */
@@ -311,7 +284,7 @@ static struct session_config config_of(const struct explore_options *o, struct s
 		.exec = o->exec, .timeout = o->timeout, .oracle = o->oracle,
 		.plan = { .seed = o->seed, .flags = o->flags, .max_steps = o->max_steps,
 			  .jobs = (unsigned)o->jobs, .keep_going = o->keep_going },
-		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
+		.budget = { .runs = o->runs }, .seconds = o->seconds, .stop = &interrupt_stop,
 		.replays = (unsigned)o->replays, .minimise = !o->no_minimise,
 		.baseline = o->baseline, .suppress = o->suppress,
 		.events = { .judged = on_judged, .saved = on_saved, .progress = on_progress,
@@ -330,9 +303,7 @@ int session_print_open(struct session_print *p, const struct explore_options *o,
 		return cmd_fail(o->cmd, "%s", err.text);
 	if (session_make_folder(&p->session, &err) < 0)
 		return cmd_fail(o->cmd, "%s; --out DIR chooses another", err.text);
-	handle_signal(SIGINT);
-	handle_signal(SIGTERM);
-	handle_signal(SIGHUP);
+	interrupt_handle();
 	progress_init(&p->progress, o->quiet, o->runs, o->seconds);
 	return CMD_OK;
 }

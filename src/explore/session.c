@@ -9,21 +9,24 @@
 #include "explore/bug/confirm.h"
 #include "explore/search/attempt.h"
 
+#define REPLAY_SECONDS 30.0	/* for all replays of a failure, if that allows REPLAY_LEAST */
+
 void session_progress(void *ctx, const struct search_stats *stats)
 {
 	const struct session *s = ctx;
 
-	s->config.events.progress(s->config.events.ctx, stats, false);
+	s->config.events.progress(s->config.events.ctx, stats, "");
 }
 
-/* Called between the runs that minimise or replay a failure. */
-static void on_confirm_run(void *ctx)
+/* Called by all loops that may last: deadline_over(). */
+static void on_tick(void *ctx)
 {
 	const struct session *s = ctx;
 	struct search_stats stats = s->stats;
 
 	stats.seconds = clock_seconds() - s->began;
-	s->config.events.progress(s->config.events.ctx, &stats, true);
+	if (s->config.events.progress)
+		s->config.events.progress(s->config.events.ctx, &stats, s->task);
 }
 
 static void report(const struct session *s, const struct verdict *v)
@@ -39,10 +42,12 @@ static void configure(struct session *s, struct confirm_config *out)
 	*out = (struct confirm_config){
 		.attempt = { .replay = { .target = &s->target, .backend = c->backend,
 					 .exec = s->stats.exec, .timeout = c->timeout,
-					 .max_steps = c->plan.max_steps },
-			     .stop = c->budget.stop, .progress = on_confirm_run, .ctx = s },
+					 .max_steps = c->plan.max_steps, .deadline = &out->late,
+					 .patience = REPLAY_SECONDS, .task = s->task },
+			     .deadline = &c->budget.deadline },
 		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
-		.runs = c->budget.runs, .seconds = c->budget.seconds, .places = &s->places,
+		.runs = c->budget.runs, .late = deadline_extend(&c->budget.deadline, DEADLINE_GRACE),
+		.places = &s->places,
 	};
 	if (s->hunter)
 		out->source = (struct cause_source){ hunt_leads, s->hunter };
@@ -166,6 +171,7 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 		verdict_decide(&s->judge, v.bug, proved, &u.cause, &v);
 	carry_out(s, &u, &v);
 	confirm_close(&u);
+	*s->task = '\0';
 	return answer(s, v.kind);
 }
 
@@ -174,10 +180,8 @@ void session_search(struct session *s, struct search_config *out)
 	const struct session_config *c = &s->config;
 
 	*out = (struct search_config){
-		.program = { .server = { .target = &s->target,
-					 .backend = c->backend,
-					 .exec = c->exec,
-					 .timeout = c->timeout,
+		.program = { .server = { .target = &s->target, .backend = c->backend, .exec = c->exec,
+					 .timeout = c->timeout, .deadline = &c->budget.deadline,
 					 .keep = c->oracle.check ? CAPTURE_CHECK : 0 },
 			     .oracle = &s->oracle,
 			     .places = &s->places },
@@ -189,9 +193,9 @@ void session_search(struct session *s, struct search_config *out)
 
 int session_open(struct session *s, const struct session_config *config, struct err *err)
 {
-	*s = (struct session){ .config = *config,
-			       .oracle = config->oracle,
-			       .began = clock_seconds() };
+	*s = (struct session){ .config = *config, .oracle = config->oracle, .began = clock_seconds() };
+	s->config.budget.deadline = deadline_within(&(struct deadline){ .stop = config->stop, .tick = on_tick,
+								.ctx = s }, config->seconds);
 	places_init(&s->places);
 	s->judge = (struct judge){ .baseline = config->baseline, .suppress = config->suppress,
 				   .places = &s->places, .separate = config->separate };

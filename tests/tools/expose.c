@@ -134,9 +134,7 @@ static bool left(const struct bench *b, const struct search_config *all, struct 
 
 	*out = *all;
 	out->budget.runs = budget->runs ? budget->runs - b->runs : 0;
-	out->budget.seconds = budget->seconds > 0 ? budget->seconds - (now() - b->began) : 0;
-	return (!budget->runs || b->runs < budget->runs) &&
-	       (budget->seconds <= 0 || out->budget.seconds > 0);
+	return (!budget->runs || b->runs < budget->runs) && !deadline_over(&budget->deadline);
 }
 
 /* Makes runs by the strategy of the plan; `g` belongs to strategy feedback, else NULL. */
@@ -369,7 +367,8 @@ int main(int argc, char **argv)
 			  .seed = strtoull(argv[4], NULL, 10),
 			  .jobs = jobs ? (unsigned)atoi(jobs) : 1,
 			  .keep_going = true, .flags = CTL_PROFILE, .max_steps = 20000000 },
-		.budget = { .runs = strtoull(argv[2], NULL, 10), .seconds = strtod(argv[3], NULL) },
+		.budget = { .runs = strtoull(argv[2], NULL, 10),
+			    .deadline = deadline_within(&(struct deadline){ 0 }, strtod(argv[3], NULL)) },
 		.memory = &memory, .stats = &stats,
 	};
 	places_init(&places);

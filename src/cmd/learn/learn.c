@@ -120,7 +120,7 @@ static void print_summary(const struct options *o, const struct training_tally *
 		(unsigned long long)t->passed, (unsigned long long)t->all.sites, plural(t->all.sites),
 		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
 		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
-		t->saturated ? "; the last runs showed nothing new" : session_interrupted ? "; interrupted" :
+		t->saturated ? "; the last runs showed nothing new" : interrupt_stop.signal ? "; interrupted" :
 		o->form == FORM_RUN && o->stable ? "; not stable yet: run snarl learn again" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: some runs were too large to be analysed completely: pairs "
@@ -205,7 +205,7 @@ static int learn_runs(const struct options *o, struct session_print *p, struct l
 		      struct training_tally *t, struct err *err)
 {
 	struct training_config config = {
-		.began = p->session.began, .scratch = o->explore.out, .stable = o->stable,
+		.scratch = o->explore.out, .stable = o->stable,
 		.threshold = o->threshold, .schedules = o->schedules, .parallel = o->parallel,
 		.progress = on_progress, .uncontrolled = on_uncontrolled, .ctx = p,
 	};
@@ -234,11 +234,10 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 	     (o->form == FORM_RUN ? learn_runs(o, &print, &learner, &tally, err) :
 				    learn_traces(o, &learner, &tally, err)) < 0))
 		code = cmd_fail(&cmd_learn, "%s", err->text);
-	if (code == CMD_OK && !tally.passed && !session_interrupted)
-		code = cmd_fail(&cmd_learn,
-				"none of %llu runs passed: find out why with snarl hunt, or "
-				"describe a passing run with --expect-exit",
-				(unsigned long long)tally.made);
+	interrupt_finish();
+	if (code == CMD_OK && !tally.passed && !interrupt_stop.signal)
+		code = cmd_fail(&cmd_learn, "none of %llu runs passed: find out why with snarl hunt, or "
+				"describe a passing run with --expect-exit", (unsigned long long)tally.made);
 	if (code == CMD_OK && write_rules(o, store, name, rules, &stats, err) < 0)
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK)
@@ -248,7 +247,7 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 	learner_close(&learner);
 	if (o->form == FORM_RUN)
 		session_print_close(&print);
-	return code;
+	return interrupt_exit(code);
 }
 
 static int dump(const struct options *o, struct store *store, struct err *err)

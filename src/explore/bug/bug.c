@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
@@ -134,14 +135,19 @@ static void note_difference(struct bug *b, const struct oracle_result *got)
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err)
 {
+	double began = clock_seconds();
 	struct oracle_result other;
 
 	*err = (struct err){ "" };
-	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other,
-			       err);
+	b->wanted = times;
+	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other, err);
+	b->replay_seconds = b->replays ? (clock_seconds() - began) / b->replays : 0;
 	if (b->good < b->replays)
 		note_difference(b, &other);
-	return b->good == times;
+	else if (b->good < times && b->good < REPLAY_LEAST && deadline_over(config->deadline))
+		snprintf(b->why, sizeof(b->why), "%s after %u of %u replays, which failed alike",
+			 deadline_why(config->deadline), b->good, times);
+	return b->good == b->replays && (b->good == times || b->good >= REPLAY_LEAST);
 }
 
 int bug_folder(const char *path, struct err *err)

@@ -131,8 +131,7 @@ static bool is_over(const struct checkfix *cf)
 {
 	const struct search_budget *b = &cf->config->search.budget;
 
-	return (b->stop && *b->stop) || (b->runs && cf->stats->runs >= b->runs) ||
-	       (b->seconds > 0 && clock_seconds() - cf->began >= b->seconds);
+	return (b->runs && cf->stats->runs >= b->runs) || deadline_over(&b->deadline);
 }
 
 static void report_other(struct checkfix *cf, struct search_failure *f)
@@ -326,9 +325,7 @@ static void prepare(struct checkfix *cf, struct trial *t, size_t left, uint64_t 
 
 		budget->runs = wanted < most ? wanted : most;
 	}
-	if (all->seconds > 0)
-		budget->seconds =
-			(all->seconds - (clock_seconds() - cf->began)) * SHARE / (double)left;
+	budget->deadline = deadline_share(&all->deadline, SHARE / (double)left);
 	forget_failures(cf);
 	t->last = budget->runs - 1;
 }

@@ -149,10 +149,8 @@ bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out
 	out->plan.strategy = strategy_find("random");
 	out->memory = &h->memory;
 	left->runs = all->runs > h->runs->runs ? all->runs - h->runs->runs : 0;
-	left->seconds = all->seconds > 0 ? all->seconds - h->runs->seconds : 0;
 	h->stats.stage = stage;
-	return !h->stopped && !(all->stop && *all->stop) && (!all->runs || left->runs > 0) &&
-	       (all->seconds <= 0 || left->seconds > 0);
+	return !h->stopped && (!all->runs || left->runs > 0) && !deadline_over(&all->deadline);
 }
 
 void hunt_report(struct hunt *h, struct search_failure *f)
@@ -198,8 +196,8 @@ static void record_passing_runs(struct hunt *h, struct leads *out)
 	config.plan.strategy = strategy_find("pos");
 	config.memory = &memory;
 	config.stats = &stats;
-	for (unsigned i = 0;
-	     folder && (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
+	for (unsigned i = 0; folder && !deadline_over(&config.budget.deadline) &&
+			     (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
 		/* If runs with few switches all fail, runs by the strategy follow. */
 		struct profile_order order = { .run = i, .by_strategy = i >= h->config.profiles,
@@ -314,18 +312,19 @@ static void record_profiles(struct hunt *h, const char *folder, size_t first)
 	}
 }
 
-/* True if `more` seconds from now less than this share of --time will be used. */
+/* True if `more` seconds from now less than this share of the time will be used. */
 static bool has_time(const struct hunt *h, double share, double more)
 {
-	double all = h->config.search.budget.seconds;
+	double used = clock_seconds() - h->began;
+	double left = deadline_left(&h->config.search.budget.deadline);
 
-	return all <= 0 || clock_seconds() - h->began + more < all * share;
+	return used + more < (used + left) * share;
 }
 
 /* Analyses the traces of the profiles from `first` on: at least one, the others if time allows. */
 static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 {
-	volatile sig_atomic_t *stop = h->config.search.budget.stop;
+	const struct deadline *end = &h->config.search.budget.deadline;
 	double longest = 0;
 
 	h->stats.stage = HUNT_PREDICT;
@@ -333,8 +332,7 @@ static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, i);
 		double began = clock_seconds();
 
-		if (!h->stopped && !(stop && *stop) &&
-		    (i == first || has_time(h, PREDICT_SHARE, longest))) {
+		if (!h->stopped && !deadline_over(end) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
 			on_progress(h, h->runs);
 			hunt_predict(h, path, i);
 		}

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define LOST_RETRIES 3	/* tries to make a run during which the fork server does not die */
@@ -13,7 +14,7 @@ int replay_open(struct replay *r, const struct replay_config *config, const stru
 	struct server_config server = {
 		.target = config->target, .backend = config->backend, .exec = config->exec,
 		.options = config->options,
-		.timeout = config->timeout, .keep = s->check ? CAPTURE_CHECK : 0,
+		.timeout = config->timeout, .deadline = config->deadline, .keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = schedule_plan_size(s),
 	};
 
@@ -83,6 +84,24 @@ bool replay_same(const struct schedule *s, const struct oracle_result *result)
 	return same;
 }
 
+/* True if `made` replays in `seconds` have to be enough: another one would take too long. */
+static bool is_enough(const struct replay_config *config, unsigned made, double seconds)
+{
+	return config->patience > 0 && made >= REPLAY_LEAST &&
+	       seconds + seconds / made > config->patience;
+}
+
+static void tell_task(const struct replay_config *config, unsigned made, unsigned times, double seconds)
+{
+	if (!config->task)
+		return;
+	if (made && seconds / made >= 1)
+		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u, %.0f s each", made + 1,
+			 times, seconds / made);
+	else
+		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u", made + 1, times);
+}
+
 unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
 		      const struct places *places, unsigned *made, struct oracle_result *other,
 		      struct err *err)
@@ -90,11 +109,14 @@ unsigned replay_prove(struct schedule *s, const struct replay_config *config, un
 	struct oracle expect;
 	struct oracle_result got;
 	struct replay replay;
+	double began = clock_seconds();
 	unsigned good = 0;
 	int code = replay_open(&replay, config, s, err);
 
 	oracle_from(&expect, s);
-	for (*made = 0; code == 0 && *made < times; ++*made) {
+	for (*made = 0; code == 0 && *made < times &&
+			!is_enough(config, *made, clock_seconds() - began); ++*made) {
+		tell_task(config, *made, times, clock_seconds() - began);
 		code = replay_once(&replay, s, places, &expect, &got, err);
 		if (code < 0)
 			break;

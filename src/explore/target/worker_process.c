@@ -162,14 +162,15 @@ int server_down(struct server *s)
 	return status;
 }
 
-/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in HELLO_SECONDS. */
+/* Waits for CTL_HELLO. Returns 1; 0: the process ended, or sent nothing in time. */
 static int await_hello(struct server *s)
 {
 	double limit = clock_seconds() + HELLO_SECONDS;
 	struct ctl_message m;
 	int got;
 
-	while ((got = server_receive(s, &m)) == 0 && clock_seconds() < limit) {
+	while ((got = server_receive(s, &m)) == 0 && clock_seconds() < limit &&
+	       !deadline_over(s->config.deadline)) {
 		server_drain(s, &s->before_out, &s->before_error);
 		server_poll(s, TICK_MS);
 	}
@@ -201,6 +202,8 @@ static int explain_no_hello(struct server *s, int status, struct err *err)
 {
 	const char *program = s->config.target->program;
 
+	if (deadline_over(s->config.deadline))
+		return err_set(err, "%s before main of %s", deadline_why(s->config.deadline), program);
 	if (s->block->report.outcome == CTL_UNSUPPORTED)
 		return err_set(err, "%s cannot be controlled: %.300s", program,
 			       s->block->report.text);

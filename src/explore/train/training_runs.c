@@ -141,8 +141,7 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 	unlink(j->path);
 	if (j->way == WAY_PARALLEL) {
 		pause_begin(&r->pause);
-		code = plain_trace(p->server.target, p->oracle, p->server.timeout, j->path, &result,
-				   err);
+		code = plain_trace(p, j->path, &result, err);
 		pause_end(&r->pause);
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
@@ -253,17 +252,9 @@ static char *join(char *const *words)
 	return (char *)b.data;
 }
 
-static bool interrupted(const struct runs *r)
-{
-	return r->search.budget.stop && *r->search.budget.stop;
-}
-
 static bool is_over(const struct runs *r)
 {
-	double seconds = r->search.budget.seconds;
-
-	return interrupted(r) || r->t->saturated ||
-	       (seconds > 0 && clock_seconds() - r->c->began >= seconds);
+	return r->t->saturated || deadline_over(&r->search.budget.deadline);
 }
 
 /* Makes a run. 1: there is another job; 0: there is none, try again; -1: error. */
@@ -275,8 +266,8 @@ static int begin_job(struct runs *r, enum way way, struct err *err)
 	j->way = way;
 	j->seed = r->search.plan.seed + r->made;
 	code = make_run(r, j, err);
-	/* Ctrl-C reaches the program, too, so that its failure means nothing. */
-	if (interrupted(r))
+	/* The run was abandoned; or Ctrl-C reached the program, too, so that its failure means nothing. */
+	if (deadline_over(&r->search.budget.deadline))
 		return 0;
 	/* Some programs cannot be controlled. Training goes on with parallel runs. */
 	if (code < 0 && way != WAY_PARALLEL && way != WAY_SCHEDULE) {
