@@ -61,6 +61,7 @@ struct oracle {
 	uint64_t output_size, output_hash;	/* of the expected stdout; FNV-1a */
 	bool same_output;	/* expect the stdout of the first run that passes */
 	const char *check;	/* shell command that reads stdout of the run; status 0: passed */
+	bool check_slow;	/* a check exceeded the run's time limit; the user was told */
 };
 
 struct oracle_site {
