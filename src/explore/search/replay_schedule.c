@@ -84,11 +84,18 @@ bool replay_same(const struct schedule *s, const struct oracle_result *result)
 	return same;
 }
 
-/* True if `made` replays in `seconds` have to be enough: another one would take too long. */
+/*
+ * True if `made` replays in `seconds` have to be enough: another one would take too long. The grace of
+ * the deadline is for the first REPLAY_LEAST, and for what comes after the replays.
+ */
 static bool is_enough(const struct replay_config *config, unsigned made, double seconds)
 {
-	return config->patience > 0 && made >= REPLAY_LEAST &&
-	       seconds + seconds / made > config->patience;
+	struct deadline early = config->deadline ? *config->deadline : (struct deadline){ 0 };
+
+	early.grace = 0;
+	return made >= REPLAY_LEAST &&
+	       ((config->patience > 0 && seconds + seconds / made > config->patience) ||
+		seconds / made > deadline_left(&early));
 }
 
 static void tell_task(const struct replay_config *config, unsigned made, unsigned times, double seconds)
