@@ -169,6 +169,9 @@ static void print_candidates(const struct session *s)
 	if (h->suppressed)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
+	if (h->cut)
+		fprintf(stderr, "snarl: the analysis of %zu run%s was cut short by the time limit: candidates may be "
+			"missing\n", h->cut, plural(h->cut));
 	if (*h->no_trace)
 		fprintf(stderr, "snarl: a run has no trace to predict from: %s\n", h->no_trace);
 }

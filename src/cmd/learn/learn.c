@@ -235,7 +235,10 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 				    learn_traces(o, &learner, &tally, err)) < 0))
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	interrupt_finish();
-	if (code == CMD_OK && !tally.passed && !interrupt_stop.signal)
+	if (code == CMD_OK && !tally.passed && !interrupt_stop.signal &&
+	    deadline_over(&print.session.config.budget.deadline))
+		code = cmd_fail(&cmd_learn, "not one run was made and analysed within --time: allow more");
+	else if (code == CMD_OK && !tally.passed && !interrupt_stop.signal)
 		code = cmd_fail(&cmd_learn, "none of %llu runs passed: find out why with snarl hunt, or "
 				"describe a passing run with --expect-exit", (unsigned long long)tally.made);
 	if (code == CMD_OK && write_rules(o, store, name, rules, &stats, err) < 0)

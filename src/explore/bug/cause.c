@@ -129,7 +129,7 @@ static struct lead *find_again(const struct bug *b, const struct suppressions *s
 {
 	const char *tmp = getenv("TMPDIR");
 	char *path = xasprintf("%s/snarl-cause-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	const struct leads none = { .suppress = s };
+	const struct leads none = { .suppress = s, .deadline = c->replay->deadline };
 	struct lead *cause = NULL;
 	struct err err;
 	int fd = mkstemp(path);

@@ -12,7 +12,7 @@
 #define TRACE_PASSES 3u		/* most times to record the profile runs of an input */
 #define PASSING_RUNS_MOST 16u	/* to find a passing run after a failure in the profile stage */
 #define PROFILE_SHARE 0.25	/* of --time: after that no further pass begins */
-#define PREDICT_SHARE 0.5	/* of --time: traces whose analysis would take longer are skipped */
+#define PREDICT_SHARE 0.5	/* of --time for all analyses; of the time left for each of them */
 
 const char *hunt_stage_name(enum hunt_stage stage)
 {
@@ -132,6 +132,8 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	h->stats.list = &h->leads;
 	h->stats.cover = config->cover;
 	h->leads.suppress = config->suppress;
+	h->late = deadline_extend(&config->search.budget.deadline, DEADLINE_GRACE);
+	h->leads.deadline = h->passing_leads.deadline = &h->late;
 	h->no_inputs = (struct inputs){ .count = 1 };
 	if (!h->config.inputs)
 		h->config.inputs = &h->no_inputs;
@@ -264,13 +266,17 @@ bool hunt_record_run(struct hunt *h, const struct search_config *config,
 
 int hunt_predict(struct hunt *h, const char *path, size_t profile)
 {
+	struct deadline part = deadline_share(&h->config.search.budget.deadline, PREDICT_SHARE);
 	enum hunt_stage stage = h->stats.stage;
 	struct err err;
 	int result;
 
 	h->stats.stage = HUNT_PREDICT;
 	h->leads.profile = profile;
+	h->leads.deadline = &part;
 	result = leads_add_trace(&h->leads, path, &err);
+	h->leads.deadline = &h->late;
+	h->stats.cut = h->leads.cut;
 	if (result < 0)
 		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
 	h->stats.predicted = h->leads.predicted;
