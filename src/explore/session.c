@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "explore/bug/confirm.h"
 #include "explore/search/attempt.h"
+#include "explore/target/leftovers.h"
 
 #define REPLAY_SECONDS 30.0	/* for all replays of a failure, if that allows REPLAY_LEAST */
 
@@ -207,6 +208,7 @@ int session_open(struct session *s, const struct session_config *config, struct 
 int session_make_folder(struct session *s, struct err *err)
 {
 	s->made_folder = access(s->config.out, F_OK) != 0;
+	leftovers_remove(s->config.out);
 	return bug_folder(s->config.out, err);
 }
 

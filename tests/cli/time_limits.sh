@@ -127,3 +127,20 @@ while read -r command program after signal <&3; do
 		python3 -c 'import json; json.load(open("out/results.json"))' || { cat said; fail "$command $program: no results"; } ;;
 	esac
 done 3<chosen
+
+# What is done about a failure is shown, and fewer replays are enough if they take long: a run of this
+# one burns seconds.
+status=0
+snarl test --time 9 --replays 50 --out long -- ./outcomes late-abort >/dev/null 2>said </dev/null || status=$?
+grep -Eq '^snarl: (minimising|replaying|recording|explaining) the failure' said || { cat said; fail "no progress line"; }
+case $status in
+1) grep -Eq 'replayed ([0-9]+) of \1 times \(50 would take [0-9]+ s\)' said ;;
+*) grep -Eq 'the time was up after [0-2] of 50 replays' said ;;	# a loaded machine
+esac || { cat said; fail "replays that take long: exit $status"; }
+
+# A check that hangs is killed at the run's time-out, with its children, and said.
+snarl test --runs 2 --timeout 1 --check 'sleep 4711 & wait' --out hangs -- ./outcomes pass >/dev/null 2>said </dev/null ||
+	{ cat said; fail "a check that hangs: exit $?"; }
+grep -q "check 'sleep 4711 & wait' did not end within 1 s (--timeout) and was killed" said || { cat said; fail "a check that hangs"; }
+[ "$(grep -c 'did not end within' said)" = 1 ] || { cat said; fail "a check that hangs: said more than once"; }
+! pgrep -f '^sleep 4711' >left || { kill $(cat left); fail "a part of the check is left"; }

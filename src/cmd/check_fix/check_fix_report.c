@@ -1,12 +1,12 @@
 /*
  * The report of snarl check-fix: verdicts on stderr, and check-fix.json.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/plural.h"
 #include "cmd/check_fix/check_fix_internal.h"
@@ -235,19 +235,14 @@ int check_fix_write(struct check_fix *cf, struct err *err)
 	const struct explore_options *o = cf->print.o;
 	char *path = xasprintf("%s/check-fix.json", o->out);
 	struct buf text = { 0 };
-	bool ok;
-	FILE *f;
+	int result;
 
 	build(cf, &text);
 	if (o->json)
 		fwrite(text.data, 1, text.size, stdout);
 	mkdir(o->out, 0777);
-	f = fopen(path, "we");
-	ok = f && fwrite(text.data, 1, text.size, f) == text.size;
-	ok = (!f || fclose(f) == 0) && ok;
-	if (!ok)
-		err_set(err, "cannot write %s: %s", path, strerror(errno));
+	result = file_replace(path, &text, err);
 	buf_free(&text);
 	free(path);
-	return ok ? 0 : -1;
+	return result;
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "explore/lead/lead_run.h"
 #include "explore/search/observe.h"
+#include "explore/target/leftovers.h"
 #include "trace/read/kinds.h"
 
 /* Most times that the runs to record are repeated while they find new shared granules. */
@@ -193,8 +194,7 @@ static void remap_all(struct checkfix *cf, const char *folder, struct checkfix_k
 static int trace_new_build(struct checkfix *cf, struct checkfix_known *known, size_t count,
 			   struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *folder = xasprintf("%s/snarl-check-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	char *folder = leftovers_template("check");
 	unsigned traces = 0;
 
 	if (!mkdtemp(folder)) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "explore/target/leftovers.h"
 
 #define TRACE_PASSES 3u		/* most times to record the profile runs of an input */
 #define PASSING_RUNS_MOST 16u	/* to find a passing run after a failure in the profile stage */
@@ -169,8 +170,7 @@ void hunt_report(struct hunt *h, struct search_failure *f)
 
 char *hunt_folder(struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *folder = xasprintf("%s/snarl-hunt-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	char *folder = leftovers_template("hunt");
 
 	if (mkdtemp(folder))
 		return folder;

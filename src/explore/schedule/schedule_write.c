@@ -3,9 +3,9 @@
  */
 #include "explore/schedule/schedule.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "sched/strategy.h"
 
 #define EVENTS_IN_LINE 32u
@@ -207,12 +207,10 @@ void schedule_text(const struct schedule *s, struct buf *out)
 int schedule_write(const struct schedule *s, const char *path, struct err *err)
 {
 	struct buf text = { 0 };
-	FILE *f = fopen(path, "we");
-	bool ok = f != NULL;
+	int result;
 
 	schedule_text(s, &text);
-	ok = ok && fwrite(text.data, 1, text.size, f) == text.size;
-	ok = (!f || fclose(f) == 0) && ok;
+	result = file_replace(path, &text, err);
 	buf_free(&text);
-	return ok ? 0 : err_set(err, "cannot write %s: %s", path, strerror(errno));
+	return result;
 }
