@@ -5,7 +5,7 @@
  * A step that gets a part of the time has a deadline of its own, made of the outer one:
  *
  *	struct deadline all = deadline_within(&(struct deadline){ .stop = &stop }, 60);
- *	struct deadline part = deadline_within(&all, 10);	at most 10 s, and no later than `all`
+ *	struct deadline part = deadline_within(&all, 10);	at most 10 s, not beyond `all`
  *	struct deadline late = deadline_extend(&all, 1);	1 s longer than `all`
  *
  * What was found shortly before the end is still proved and saved, in DEADLINE_GRACE seconds.
@@ -30,7 +30,7 @@ struct deadline {
 	double until;			/* clock_seconds() of the end; 0: no limit */
 	double grace;			/* seconds added to both ends */
 	const struct deadline_stop *stop;	/* the end comes at its signal; NULL: none asks */
-	void (*tick)(void *ctx);	/* called by deadline_over(), to show progress; NULL: none */
+	void (*tick)(void *ctx); /* called by deadline_over(), to show progress; NULL: none */
 	void *ctx;
 };
 
@@ -38,8 +38,8 @@ struct deadline {
 void deadline_signal(struct deadline_stop *stop, int signal);
 
 /*
- * True if the time is up, or a signal asked to stop. Calls d->tick, so loops that ask it often keep the
- * progress line alive. `d` may be NULL: false.
+ * True if the time is up, or a signal asked to stop. Calls d->tick, so loops that ask it often keep
+ * the progress line alive. `d` may be NULL: false.
  */
 bool deadline_over(const struct deadline *d);
 

@@ -17,8 +17,8 @@ struct lock {
 /* Line: "1: POSIX  ADVISORY  WRITE 4711 fd:00:131077 120 120", "1: -> …" for one that waits. */
 static bool parse(const char *line, struct lock *l)
 {
-	return sscanf(line, "%*d: %*s %*s %15s %d %x:%x:%lu", l->access, &l->pid, &l->major, &l->minor,
-		      &l->inode) == 5;
+	return sscanf(line, "%*d: %*s %*s %15s %d %x:%x:%lu", l->access, &l->pid, &l->major,
+		      &l->minor, &l->inode) == 5;
 }
 
 static bool is_of(const struct lock *l, const char *path)
@@ -51,7 +51,8 @@ bool lock_holder_add(const char *const *paths, size_t count, struct buf *out)
 	char line[256];
 
 	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (!parse(line, &l) || strcmp(l.access, "WRITE") != 0 || l.pid < 1 || l.pid == getpid())
+		if (!parse(line, &l) || strcmp(l.access, "WRITE") != 0 || l.pid < 1 ||
+		    l.pid == getpid())
 			continue;
 		for (size_t i = 0; i < count && !found; i++)
 			found = is_of(&l, paths[i]);

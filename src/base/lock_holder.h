@@ -10,7 +10,8 @@
 
 /*
  * Appends "NAME (pid N)" of a process other than this one that has locked one of the files for
- * writing. Returns false, and appends nothing, if none is known. Files that do not exist are ignored.
+ * writing. Returns false, and appends nothing, if none is known. Files that do not exist are
+ * ignored.
  */
 bool lock_holder_add(const char *const *paths, size_t count, struct buf *out);
 

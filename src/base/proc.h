@@ -32,8 +32,8 @@ pid_t proc_spawn(const struct proc_start *start, int *failure, struct err *err);
 int proc_wait(pid_t pid);
 
 /*
- * Waits for the leader of a process group, at most `seconds` (0: no limit) and until `d` is over. Returns
- * its wait status, or -1 after it killed the group.
+ * Waits for the leader of a process group, at most `seconds` (0: no limit) and until `d` is over.
+ * Returns its wait status, or -1 after it killed the group.
  */
 int proc_wait_group(pid_t pid, double seconds, const struct deadline *d);
 

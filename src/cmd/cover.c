@@ -175,7 +175,8 @@ static int chase(const struct options *o, struct covering *c, struct err *err)
 			(unsigned long long)c->print.session.stats.runs,
 			plural(c->print.session.stats.runs), c->print.session.stats.seconds,
 			(unsigned long long)x.tried, plural(x.tried), (unsigned long long)x.exposed,
-			x.over ? ", nothing is left to try" : "", interrupt_stop.signal ? ", interrupted" : "");
+			x.over ? ", nothing is left to try" : "",
+			interrupt_stop.signal ? ", interrupted" : "");
 	if (result == 0 && !o->explore.quiet)
 		print_missing(&c->cover);
 	return result;

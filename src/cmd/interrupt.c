@@ -28,7 +28,8 @@ static void set_timer(long ms)
 /* Ends snarl. The kernel ends its children with it: target_spawn() asked for that. */
 static void cut_off(int sig)
 {
-	static const char text[] = "\nsnarl: interrupted, and ended before all results were written\n";
+	static const char text[] =
+		"\nsnarl: interrupted, and ended before all results were written\n";
 
 	(void)sig;
 	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)

@@ -1,7 +1,7 @@
 /*
  * Ctrl-C, SIGTERM and SIGHUP in commands that make runs. The first signal asks all loops to end
- * (interrupt_stop, a part of each struct deadline); results found so far are saved. A stage that does
- * not end in time is cut off. A second signal ends snarl at once.
+ * (interrupt_stop, a part of each struct deadline); results found so far are saved. A stage that
+ * does not end in time is cut off. A second signal ends snarl at once.
  */
 #ifndef CMD_INTERRUPT_H
 #define CMD_INTERRUPT_H

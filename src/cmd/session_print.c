@@ -61,7 +61,8 @@ static void print_proved(const struct bug *b, const struct places *places)
 	fprintf(stderr, "  saved as %s, replayed %u of %u time%s", b->path, b->good, b->replays,
 		plural(b->replays));
 	if (b->replays < b->wanted)
-		fprintf(stderr, " (%u would take %.0f s)", b->wanted, b->replay_seconds * b->wanted);
+		fprintf(stderr, " (%u would take %.0f s)", b->wanted,
+			b->replay_seconds * b->wanted);
 	if (m->done)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
 			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
@@ -170,8 +171,10 @@ static void print_candidates(const struct session *s)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
 	if (h->cut)
-		fprintf(stderr, "snarl: the analysis of %zu run%s was cut short by the time limit: candidates may be "
-			"missing\n", h->cut, plural(h->cut));
+		fprintf(stderr,
+			"snarl: the analysis of %zu run%s was cut short by the time limit: "
+			"candidates may be missing\n",
+			h->cut, plural(h->cut));
 	if (*h->no_trace)
 		fprintf(stderr, "snarl: a run has no trace to predict from: %s\n", h->no_trace);
 }
@@ -212,7 +215,8 @@ static void print_summary(const struct session *s)
 	if (st->exhausted)
 		fputs(", nothing is left to try", stderr);
 	if (st->truncated)
-		fputs(", not all could be tried: runs are too long or have too many threads", stderr);
+		fputs(", not all could be tried: runs are too long or have too many threads",
+		      stderr);
 	if (interrupt_stop.signal)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);

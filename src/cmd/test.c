@@ -30,8 +30,8 @@ static const char usage[] =
 	EXPLORE_USAGE_REST
 	EXPLORE_USAGE_BASELINE
 	"\n"
-	"Exit: 0 no bug proved, 1 a bug was proved, 3 the program could not be run, 128 plus the number of\n"
-	"the signal that ended it.\n"
+	"Exit: 0 no bug proved, 1 a bug was proved, 3 the program could not be run, 128 plus the\n"
+	"number of the signal that ended it.\n"
 	"\n"
 	"  snarl test -- ./bank 100\n"
 	"  snarl test --strategy pct --depth 3 --runs 50k -j 8 -- ./server --selftest\n";

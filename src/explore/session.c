@@ -41,13 +41,20 @@ static void configure(struct session *s, struct confirm_config *out)
 	const struct session_config *c = &s->config;
 
 	*out = (struct confirm_config){
-		.attempt = { .replay = { .target = &s->target, .backend = c->backend,
-					 .exec = s->stats.exec, .timeout = c->timeout,
-					 .max_steps = c->plan.max_steps, .deadline = &out->late,
-					 .patience = REPLAY_SECONDS, .task = s->task },
+		.attempt = { .replay = { .target = &s->target,
+					 .backend = c->backend,
+					 .exec = s->stats.exec,
+					 .timeout = c->timeout,
+					 .max_steps = c->plan.max_steps,
+					 .deadline = &out->late,
+					 .patience = REPLAY_SECONDS,
+					 .task = s->task },
 			     .deadline = &c->budget.deadline },
-		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
-		.runs = c->budget.runs, .late = deadline_extend(&c->budget.deadline, DEADLINE_GRACE),
+		.replays = c->replays,
+		.out = c->out,
+		.minimise = c->minimise && !c->separate,
+		.runs = c->budget.runs,
+		.late = deadline_extend(&c->budget.deadline, DEADLINE_GRACE),
 		.places = &s->places,
 	};
 	if (s->hunter)
@@ -181,8 +188,11 @@ void session_search(struct session *s, struct search_config *out)
 	const struct session_config *c = &s->config;
 
 	*out = (struct search_config){
-		.program = { .server = { .target = &s->target, .backend = c->backend, .exec = c->exec,
-					 .timeout = c->timeout, .deadline = &c->budget.deadline,
+		.program = { .server = { .target = &s->target,
+					 .backend = c->backend,
+					 .exec = c->exec,
+					 .timeout = c->timeout,
+					 .deadline = &c->budget.deadline,
 					 .keep = c->oracle.check ? CAPTURE_CHECK : 0 },
 			     .oracle = &s->oracle,
 			     .places = &s->places },
@@ -194,9 +204,12 @@ void session_search(struct session *s, struct search_config *out)
 
 int session_open(struct session *s, const struct session_config *config, struct err *err)
 {
-	*s = (struct session){ .config = *config, .oracle = config->oracle, .began = clock_seconds() };
-	s->config.budget.deadline = deadline_within(&(struct deadline){ .stop = config->stop, .tick = on_tick,
-								.ctx = s }, config->seconds);
+	*s = (struct session){ .config = *config,
+			       .oracle = config->oracle,
+			       .began = clock_seconds() };
+	s->config.budget.deadline = deadline_within(
+		&(struct deadline){ .stop = config->stop, .tick = on_tick, .ctx = s },
+		config->seconds);
 	places_init(&s->places);
 	s->judge = (struct judge){ .baseline = config->baseline, .suppress = config->suppress,
 				   .places = &s->places, .separate = config->separate };

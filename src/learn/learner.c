@@ -240,7 +240,8 @@ static int add_run(struct learner *l, struct learner_reading *r, const struct le
 }
 
 void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
-		  unsigned granularity, uint64_t seed, struct pause *pause, const struct deadline *d)
+		  unsigned granularity, uint64_t seed, struct pause *pause,
+		  const struct deadline *d)
 {
 	*r = (struct learner_reading){ .kind = kind, .seed = seed, .result = -1 };
 	r->trace = reader_open(path, &r->err);

@@ -52,7 +52,8 @@ struct learner_reading {
  * never. The caller frees *r in any case.
  */
 void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
-		  unsigned granularity, uint64_t seed, struct pause *pause, const struct deadline *d);
+		  unsigned granularity, uint64_t seed, struct pause *pause,
+		  const struct deadline *d);
 void learner_reading_free(struct learner_reading *r);
 
 /*

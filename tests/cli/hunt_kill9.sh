@@ -19,25 +19,30 @@ p.wait()
 PY
 }
 
+parses() {
+	python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1"
+}
+
 # Every bug that was reported is complete.
 check_bugs() {
 	sed -n 's/^  saved as \([^,]*\),.*/\1/p' said >reported
 	while read -r bug; do
 		[ -s $bug/schedule.txt ] || fail "$1: $bug was reported and is lost"
-		python3 -c 'import json, sys; json.load(open(sys.argv[1]))' $bug/bug.json || fail "$1: $bug/bug.json"
+		parses $bug/bug.json || fail "$1: $bug/bug.json"
 	done <reported
 	for bug in out/bugs/B???; do
-		[ ! -e $bug/bug.json ] || python3 -c 'import json, sys; json.load(open(sys.argv[1]))' $bug/bug.json ||
-			fail "$1: $bug/bug.json"
+		[ ! -e $bug/bug.json ] || parses $bug/bug.json || fail "$1: $bug/bug.json"
 	done
-	[ ! -e out/results.json ] || python3 -c 'import json; json.load(open("out/results.json"))' || fail "$1: results.json"
+	[ ! -e out/results.json ] || parses out/results.json || fail "$1: results.json"
 	for db in out/memo.db out/learn.db; do
-		[ ! -s $db ] || [ "$(sqlite3 $db 'PRAGMA integrity_check')" = ok ] || fail "$1: $db is damaged"
+		[ ! -s $db ] || [ "$(sqlite3 $db 'PRAGMA integrity_check')" = ok ] ||
+			fail "$1: $db is damaged"
 	done
 }
 
 check_clean() {
-	find out tmp \( -name '*.tmp*' -o -name 'trace-*' -o -name 'learn-*' -o -name 'snarl-*' -o -empty -type d \) >left
+	find out tmp \( -name '*.tmp*' -o -name 'trace-*' -o -name 'learn-*' -o -name 'snarl-*' \
+		-o -empty -type d \) >left
 	for bug in out/bugs/B???; do
 		[ ! -e $bug ] || [ -s $bug/bug.json ] || echo $bug >>left
 	done
@@ -48,17 +53,19 @@ check_clean() {
 awk 'BEGIN {
 	srand(7)
 	for (i = 0; i < 60; i++)
-		print i, int(rand() * 900 + 5) / 1000, (i % 3 == 0) ? "hunt" : (i % 3 == 1) ? "cover" : "learn"
+		print i, int(rand() * 900 + 5) / 1000,
+			(i % 3 == 0) ? "hunt" : (i % 3 == 1) ? "cover" : "learn"
 }' | slice 6 >kills
 while read -r seed seconds command <&3; do
 	what="kill $seed of $command after $seconds s"
 	case $command in
-	hunt) killed $seconds snarl hunt --keep-going --saturation 0 --seed $seed --out out -- ./bank ;;
-	cover) killed $seconds snarl cover --runs 1M --saturation 0 --seed $seed --out out -- ./shop ;;
-	learn) killed $seconds snarl learn --runs 1M --stable 0 --seed $seed --out out -- ./shop ;;
+	hunt) set -- hunt --keep-going --saturation 0 --seed $seed --out out -- ./bank ;;
+	cover) set -- cover --runs 1M --saturation 0 --seed $seed --out out -- ./shop ;;
+	learn) set -- learn --runs 1M --stable 0 --seed $seed --out out -- ./shop ;;
 	esac
+	killed $seconds snarl "$@"
 	check_bugs "$what"
-	# The next command, of another kind, cleans up. The runs of the killed one may take a moment to die.
+	# The next command, of another kind, cleans up.
 	case $command in
 	learn) snarl hunt --runs 30 --out out -- ./shop >said 2>&1 </dev/null || [ $? = 1 ] ;;
 	hunt) snarl cover --runs 5 --out out -- ./shop >said 2>&1 </dev/null ;;

@@ -70,7 +70,9 @@ for signal in INT:130 TERM:143 HUP:129; do
 	status=0
 	wait $hunter || status=$?
 	[ $status = $code ] || { cat said; fail "$signal: exit $status"; }
-	grep -q ', interrupted$' said || { cat said; fail "$signal: the summary does not say interrupted"; }
-	python3 -c 'import json; assert json.load(open("out/results.json"))["bugs"] == []' || fail "$signal: no results"
+	grep -q ', interrupted$' said ||
+		{ cat said; fail "$signal: the summary does not say interrupted"; }
+	python3 -c 'import json; assert json.load(open("out/results.json"))["bugs"] == []' ||
+		fail "$signal: no results"
 	gone "$signal"
 done

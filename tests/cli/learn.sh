@@ -108,8 +108,10 @@ done
 kill -INT $pid
 code=0
 wait $pid || code=$?
-[ $code = 130 ] && grep -q 'interrupted' err && [ -s cut/rules.bin ] || { cat err; fail "Ctrl-C: exit $code"; }
-[ "$(ls cut | tr '\n' ' ')" = 'learn.db rules.bin ' ] || { ls cut; fail "Ctrl-C leaves other files"; }
+[ $code = 130 ] && grep -q 'interrupted' err && [ -s cut/rules.bin ] ||
+	{ cat err; fail "Ctrl-C: exit $code"; }
+[ "$(ls cut | tr '\n' ' ')" = 'learn.db rules.bin ' ] ||
+	{ ls cut; fail "Ctrl-C leaves other files"; }
 
 # Traces by hand: 4-byte variables in one granule of 8 bytes count as one, unless --granularity says
 # otherwise.

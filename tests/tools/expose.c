@@ -359,17 +359,23 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	config = (struct search_config){
-		.program = { .server = { .target = &target, .timeout = 20,
+		.program = { .server = { .target = &target,
+					 .timeout = 20,
 					 .profile_size = IROOT_MEMORY,
 					 .plan_size = GREYBOX_PLAN_SIZE },
-			     .oracle = &oracle, .places = &places },
+			     .oracle = &oracle,
+			     .places = &places },
 		.plan = { .strategy = strategy_find(chases ? "active" : argv[1]),
 			  .seed = strtoull(argv[4], NULL, 10),
 			  .jobs = jobs ? (unsigned)atoi(jobs) : 1,
-			  .keep_going = true, .flags = CTL_PROFILE, .max_steps = 20000000 },
+			  .keep_going = true,
+			  .flags = CTL_PROFILE,
+			  .max_steps = 20000000 },
 		.budget = { .runs = strtoull(argv[2], NULL, 10),
-			    .deadline = deadline_within(&(struct deadline){ 0 }, strtod(argv[3], NULL)) },
-		.memory = &memory, .stats = &stats,
+			    .deadline = deadline_within(&(struct deadline){ 0 },
+							strtod(argv[3], NULL)) },
+		.memory = &memory,
+		.stats = &stats,
 	};
 	places_init(&places);
 	if (!config.plan.strategy || target_init(&target, argv + 5, NULL, &err) < 0) {

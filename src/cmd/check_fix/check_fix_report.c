@@ -175,8 +175,9 @@ void check_fix_print(const struct check_fix *cf)
 	fprintf(stderr, "snarl: %llu run%s in %.1f s", ull(s->stats.runs), plural(s->stats.runs),
 		s->stats.seconds);
 	if (s->hunt)
-		fprintf(stderr, ", %llu related candidate%s: %llu tried, %llu proved", ull(s->hunt->leads),
-			plural(s->hunt->leads), ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
+		fprintf(stderr, ", %llu related candidate%s: %llu tried, %llu proved",
+			ull(s->hunt->leads), plural(s->hunt->leads),
+			ull(s->hunt->leads - s->hunt->left), ull(s->hunt->proved));
 	fprintf(stderr, "%s\n", interrupt_stop.signal ? ", interrupted" : "");
 }
 

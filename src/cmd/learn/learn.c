@@ -115,12 +115,16 @@ static void print_summary(const struct options *o, const struct training_tally *
 {
 	if (o->explore.quiet)
 		return;
-	fprintf(stderr, "snarl: %llu run%s, %llu passed; new: %llu place%s, %llu pair%s, %llu cut%s; "
-		"%llu invariant%s refuted%s\n", (unsigned long long)t->made, plural(t->made),
-		(unsigned long long)t->passed, (unsigned long long)t->all.sites, plural(t->all.sites),
-		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
-		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
-		t->saturated ? "; the last runs showed nothing new" : interrupt_stop.signal ? "; interrupted" :
+	fprintf(stderr,
+		"snarl: %llu run%s, %llu passed; new: %llu place%s, %llu pair%s, %llu cut%s; "
+		"%llu invariant%s refuted%s\n",
+		(unsigned long long)t->made, plural(t->made), (unsigned long long)t->passed,
+		(unsigned long long)t->all.sites, plural(t->all.sites),
+		(unsigned long long)t->all.pairs, plural(t->all.pairs),
+		(unsigned long long)t->all.cuts, plural(t->all.cuts),
+		(unsigned long long)t->all.broken, plural(t->all.broken),
+		t->saturated ? "; the last runs showed nothing new" :
+		interrupt_stop.signal ? "; interrupted" :
 		o->form == FORM_RUN && o->stable ? "; not stable yet: run snarl learn again" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: some runs were too large to be analysed completely: pairs "
@@ -237,10 +241,13 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 	interrupt_finish();
 	if (code == CMD_OK && !tally.passed && !interrupt_stop.signal &&
 	    deadline_over(&print.session.config.budget.deadline))
-		code = cmd_fail(&cmd_learn, "not one run was made and analysed within --time: allow more");
+		code = cmd_fail(&cmd_learn,
+				"not one run was made and analysed within --time: allow more");
 	else if (code == CMD_OK && !tally.passed && !interrupt_stop.signal)
-		code = cmd_fail(&cmd_learn, "none of %llu runs passed: find out why with snarl hunt, or "
-				"describe a passing run with --expect-exit", (unsigned long long)tally.made);
+		code = cmd_fail(&cmd_learn,
+				"none of %llu runs passed: find out why with snarl hunt, or "
+				"describe a passing run with --expect-exit",
+				(unsigned long long)tally.made);
 	if (code == CMD_OK && write_rules(o, store, name, rules, &stats, err) < 0)
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	if (code == CMD_OK)

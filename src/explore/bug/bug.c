@@ -142,7 +142,8 @@ bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times
 
 	*err = (struct err){ "" };
 	b->wanted = times;
-	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other, err);
+	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other,
+			       err);
 	b->replay_seconds = b->replays ? (clock_seconds() - began) / b->replays : 0;
 	if (b->good < b->replays)
 		note_difference(b, &other);
@@ -175,8 +176,8 @@ int bug_folder(const char *path, struct err *err)
 }
 
 /*
- * Reserves the folder with the next free number, and makes one beside it that keep_folder() renames to
- * it: a bug that is found there is complete.
+ * Reserves the folder with the next free number, and makes one beside it that keep_folder() renames
+ * to it: a bug that is found there is complete.
  */
 static int take_folder(struct bug *b, const char *out, struct err *err)
 {
@@ -187,10 +188,13 @@ static int take_folder(struct bug *b, const char *out, struct err *err)
 		snprintf(b->id, sizeof(b->id), "B%03d", i);
 		final = xasprintf("%s/%s", bugs, b->id);
 		b->path = xasprintf("%s.tmp-%d", final, (int)getpid());
-		/* In this order, so that what a kill leaves behind always has the name of this process. */
-		if (access(final, F_OK) == 0 || mkdir(b->path, 0777) < 0 || mkdir(final, 0777) < 0) {
+		/* In this order, so that what a kill leaves behind always has the name of this
+		 * process. */
+		if (access(final, F_OK) == 0 || mkdir(b->path, 0777) < 0 ||
+		    mkdir(final, 0777) < 0) {
 			if (errno != EEXIST && access(final, F_OK) < 0)
-				result = err_set(err, "cannot make the folder %s: %s", final, strerror(errno));
+				result = err_set(err, "cannot make the folder %s: %s", final,
+						 strerror(errno));
 			rmdir(b->path);
 			free(b->path);
 			b->path = NULL;

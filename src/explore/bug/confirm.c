@@ -149,7 +149,8 @@ void confirm_find_interleavings(struct confirm *u, struct bug *b)
 
 	if (!c->source.leads || !u->open || !b->interleavings.count ||
 	    !begin(u, "looking for other orders that fail",
-		   c->runs && part < INTERLEAVINGS_RUNS ? part : INTERLEAVINGS_RUNS, GATHER_SECONDS))
+		   c->runs && part < INTERLEAVINGS_RUNS ? part : INTERLEAVINGS_RUNS,
+		   GATHER_SECONDS))
 		return;
 	config.leads = c->source.leads(c->source.ctx);
 	config.scratch = scratch = xasprintf("%s/trace-%d.tmp", c->out, (int)getpid());

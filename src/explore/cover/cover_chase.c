@@ -39,7 +39,8 @@ static bool budget(const struct chasing *a, uint64_t runs, struct search_config 
 	*out = a->x->search;
 	if (all->runs)
 		out->budget.runs = all->runs > made ? all->runs - made : 0;
-	return (!all->runs || out->budget.runs > 0) && !a->stopped && !deadline_over(&all->deadline);
+	return (!all->runs || out->budget.runs > 0) && !a->stopped &&
+	       !deadline_over(&all->deadline);
 }
 
 static enum search_answer on_found(void *ctx, struct search_failure *f)

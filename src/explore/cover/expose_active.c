@@ -296,7 +296,8 @@ static void end_pass(struct expose *a)
 	search_close(a->search);
 	a->search = NULL;
 	take_outcomes(a);
-	a->over |= a->most < a->pass_count || deadline_over(&a->config.budget.deadline) || !a->pass[a->pass_count - 1].ended;
+	a->over |= a->most < a->pass_count || deadline_over(&a->config.budget.deadline) ||
+		   !a->pass[a->pass_count - 1].ended;
 }
 
 int expose_next(struct expose *a, struct search_run *run, struct err *err)

@@ -338,7 +338,8 @@ static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, i);
 		double began = clock_seconds();
 
-		if (!h->stopped && !deadline_over(end) && (i == first || has_time(h, PREDICT_SHARE, longest))) {
+		if (!h->stopped && !deadline_over(end) &&
+		    (i == first || has_time(h, PREDICT_SHARE, longest))) {
 			on_progress(h, h->runs);
 			hunt_predict(h, path, i);
 		}

@@ -10,9 +10,13 @@ int attempt_open(struct attempt *a, const struct attempt_config *config, const s
 		 struct err *err)
 {
 	struct server_config server = {
-		.target = config->replay.target, .backend = config->replay.backend,
-		.exec = config->replay.exec, .options = config->replay.options,
-		.timeout = config->replay.timeout, .deadline = &a->deadline, .keep = s->check ? CAPTURE_CHECK : 0,
+		.target = config->replay.target,
+		.backend = config->replay.backend,
+		.exec = config->replay.exec,
+		.options = config->replay.options,
+		.timeout = config->replay.timeout,
+		.deadline = &a->deadline,
+		.keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = sizeof(struct sched_plan) + ORDERS_ROOM * sizeof(struct sched_order) +
 			     (s->turn_count + TURNS_ROOM) * sizeof(struct sched_turn),
 	};

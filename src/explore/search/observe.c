@@ -234,9 +234,10 @@ struct search_failure *profile_again(const struct search_config *config,
 		return f;
 	/* Three runs like the failing one, each with more granules known; then other strategies. */
 	if (server_open(&server, &config->program.server, &err) == 0)
-		for (uint64_t i = 0; !again && i < RETRIES_MAX && !deadline_over(&config->budget.deadline); i++)
-			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3, identity,
-					   &server);
+		for (uint64_t i = 0;
+		     !again && i < RETRIES_MAX && !deadline_over(&config->budget.deadline); i++)
+			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3,
+					   identity, &server);
 	server_close(&server);
 	if (!again) {
 		memory->count = known;

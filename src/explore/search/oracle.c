@@ -220,14 +220,17 @@ static void judge_runtime(const struct ctl_report *report, struct oracle_result 
 
 #define CHECK_SLOW 2	/* result of a check that did not end in time */
 
-/* A check that does not end says nothing about the run. Returns CHECK_SLOW, -1 if all time is up. */
+/* A check that does not end says nothing about the run. Returns CHECK_SLOW, -1 if all time is up.
+ */
 static int give_up_check(struct oracle *o, const struct server *s, struct err *err)
 {
 	if (deadline_over(s->config.deadline))
 		return err_set(err, "%s", deadline_why(s->config.deadline));
 	if (!o->check_slow)
-		log_warn("--check '%s' did not end within %g s (--timeout) and was killed: such runs count "
-			 "neither as passed nor as failed", o->check, s->config.timeout);
+		log_warn("--check '%s' did not end within %g s (--timeout) and was killed: such "
+			 "runs count "
+			 "neither as passed nor as failed",
+			 o->check, s->config.timeout);
 	o->check_slow = true;
 	return CHECK_SLOW;
 }

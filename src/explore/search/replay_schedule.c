@@ -12,9 +12,13 @@ int replay_open(struct replay *r, const struct replay_config *config, const stru
 		struct err *err)
 {
 	struct server_config server = {
-		.target = config->target, .backend = config->backend, .exec = config->exec,
+		.target = config->target,
+		.backend = config->backend,
+		.exec = config->exec,
 		.options = config->options,
-		.timeout = config->timeout, .deadline = config->deadline, .keep = s->check ? CAPTURE_CHECK : 0,
+		.timeout = config->timeout,
+		.deadline = config->deadline,
+		.keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = schedule_plan_size(s),
 	};
 
@@ -85,8 +89,8 @@ bool replay_same(const struct schedule *s, const struct oracle_result *result)
 }
 
 /*
- * True if `made` replays in `seconds` have to be enough: another one would take too long. The grace of
- * the deadline is for the first REPLAY_LEAST, and for what comes after the replays.
+ * True if `made` replays in `seconds` have to be enough: another one would take too long. The grace
+ * of the deadline is for the first REPLAY_LEAST, and for what comes after the replays.
  */
 static bool is_enough(const struct replay_config *config, unsigned made, double seconds)
 {
@@ -98,15 +102,17 @@ static bool is_enough(const struct replay_config *config, unsigned made, double 
 		seconds / made > deadline_left(&early));
 }
 
-static void tell_task(const struct replay_config *config, unsigned made, unsigned times, double seconds)
+static void tell_task(const struct replay_config *config, unsigned made, unsigned times,
+		      double seconds)
 {
 	if (!config->task)
 		return;
 	if (made && seconds / made >= 1)
-		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u, %.0f s each", made + 1,
-			 times, seconds / made);
+		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u, %.0f s each",
+			 made + 1, times, seconds / made);
 	else
-		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u", made + 1, times);
+		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u", made + 1,
+			 times);
 }
 
 unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,

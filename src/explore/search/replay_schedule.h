@@ -21,7 +21,7 @@ struct replay_config {
 	uint64_t max_steps;	/* 0: no limit */
 	const struct deadline *deadline;	/* abandon the run that comes to it; NULL: none */
 	double patience;	/* seconds for replay_prove(), after REPLAY_LEAST; 0: no limit */
-	char *task;		/* REPLAY_TASK bytes: what is going on, for the progress line; or NULL */
+	char *task; /* REPLAY_TASK bytes: what is going on, for the progress line; or NULL */
 };
 
 struct replay {

@@ -299,7 +299,7 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 		return NO_EVENT;
 	}
 	if (oracle_judge(s->config.program.oracle, &w->server, &s->result, err) < 0)
-		return is_late(s) ? NO_EVENT : -1;	/* the time was up during the --check command */
+		return is_late(s) ? NO_EVENT : -1; /* the time was up during the --check command */
 	if (s->result.verdict == ORACLE_BROKEN)
 		return err_set(err, "the program cannot be controlled: %.300s", s->result.text);
 	stats->runs++;

@@ -76,7 +76,7 @@ struct search_plan {
 /* Limits of the search. */
 struct search_budget {
 	uint64_t runs;		/* 0: no limit */
-	struct deadline deadline;	/* runs in progress are abandoned, failures still reported */
+	struct deadline deadline; /* runs in progress are abandoned, failures still reported */
 };
 
 struct search_config {

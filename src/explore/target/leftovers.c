@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 
-#define MARK ".tmp-"		/* before the process id in the name of a file that is being written */
+#define MARK ".tmp-" /* before the process id in the name of a file that is being written */
 
 static const char *temporary_folder(void)
 {

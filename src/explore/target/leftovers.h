@@ -1,6 +1,6 @@
 /*
- * Temporary files of a snarl that was killed. Their names have the process id of their owner, so that
- * a later snarl finds those whose owner is gone:
+ * Temporary files of a snarl that was killed. Their names have the process id of their owner, so
+ *that a later snarl finds those whose owner is gone:
  *
  *	OUT/trace-PID….tmp, OUT/learn-PID-N.snarl	traces that are being made
  *	OUT/bugs/B007.tmp-PID				a bug that is being saved; it becomes B007

@@ -203,7 +203,8 @@ static int explain_no_hello(struct server *s, int status, struct err *err)
 	const char *program = s->config.target->program;
 
 	if (deadline_over(s->config.deadline))
-		return err_set(err, "%s before main of %s", deadline_why(s->config.deadline), program);
+		return err_set(err, "%s before main of %s", deadline_why(s->config.deadline),
+			       program);
 	if (s->block->report.outcome == CTL_UNSUPPORTED)
 		return err_set(err, "%s cannot be controlled: %.300s", program,
 			       s->block->report.text);

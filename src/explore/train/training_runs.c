@@ -269,7 +269,8 @@ static int begin_job(struct runs *r, enum way way, struct err *err)
 	j->way = way;
 	j->seed = r->search.plan.seed + r->made;
 	code = make_run(r, j, err);
-	/* The run was abandoned; or Ctrl-C reached the program, too, so that its failure means nothing. */
+	/* The run was abandoned; or Ctrl-C reached the program, too, so that its failure means
+	 * nothing. */
 	if (deadline_over(&r->search.budget.deadline))
 		return 0;
 	/* Some programs cannot be controlled. Training goes on with parallel runs. */

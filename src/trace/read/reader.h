@@ -166,9 +166,9 @@ uint32_t reader_whose(const struct reader *r);
 void reader_leave_out_values(struct reader *r);
 
 /*
- * From now on, the functions that read events fail once `d` is over, with deadline_why() as the error;
- * reader_is_late() tells this from a damaged trace. `d` outlives the reader, or the next call; NULL: no
- * end.
+ * From now on, the functions that read events fail once `d` is over, with deadline_why() as the
+ * error; reader_is_late() tells this from a damaged trace. `d` outlives the reader, or the next
+ * call; NULL: no end.
  */
 void reader_until(struct reader *r, const struct deadline *d);
 bool reader_is_late(const struct reader *r);

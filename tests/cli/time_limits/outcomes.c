@@ -19,7 +19,8 @@ static volatile int spinning;
 static const char *what;
 static pthread_t self_of_main;
 
-/* About `tenths` times 0.1 s of processor time; no clock, since clocks are virtual under control. */
+/* About `tenths` times 0.1 s of processor time; no clock, since clocks are virtual under control.
+ */
 static void burn(unsigned tenths)
 {
 	for (unsigned i = 0; i < tenths; i++)

@@ -108,7 +108,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_limit), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_past), cmocka_unit_test(test_signal), cmocka_unit_test(test_tick),
+		cmocka_unit_test(test_past),	      cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_tick),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
