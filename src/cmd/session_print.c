@@ -220,7 +220,7 @@ static void print_summary(const struct session *s)
 	if (interrupt_stop.signal)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
-	if (!st->runs && deadline_over(&s->config.budget.deadline) && !interrupt_stop.signal)
+	if (!st->runs && deadline_left(&s->config.budget.deadline) <= 0 && !interrupt_stop.signal)
 		fputs("snarl: not one run ended within --time\n", stderr);
 	if (s->judge.baseline)
 		print_baseline(s->judge.baseline);
@@ -261,7 +261,8 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	interrupt_finish();
 	progress_clear(&p->progress);
 	/* A stage may have failed only because its time was up. */
-	if (interrupt_stop.signal || (s->stats.runs && deadline_over(&s->config.budget.deadline)))
+	if (interrupt_stop.signal ||
+	    (s->stats.runs && deadline_left(&s->config.budget.deadline) <= 0))
 		result = 0;
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);

@@ -218,7 +218,9 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 	progress_clear(&cf->print.progress);
 	if (s->failed_to_save)
 		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
-	if (interrupt_stop.signal)
+	/* A stage may have failed only because its time was up. */
+	if (interrupt_stop.signal ||
+	    (s->stats.runs && deadline_left(&s->config.budget.deadline) <= 0))
 		result = 0;
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);

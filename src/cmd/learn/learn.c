@@ -240,7 +240,7 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 		code = cmd_fail(&cmd_learn, "%s", err->text);
 	interrupt_finish();
 	if (code == CMD_OK && !tally.passed && !interrupt_stop.signal &&
-	    deadline_over(&print.session.config.budget.deadline))
+	    deadline_left(&print.session.config.budget.deadline) <= 0)
 		code = cmd_fail(&cmd_learn,
 				"not one run was made and analysed within --time: allow more");
 	else if (code == CMD_OK && !tally.passed && !interrupt_stop.signal)
