@@ -130,7 +130,9 @@ static int first_pass(struct reader *trace, const struct unshared *unshared,
 	}
 	lookahead_count(&ahead, stats);
 	lookahead_close(&ahead);
-	return ahead.got < 0 ? err_set(err, "%s", ahead.err.text) : got;
+	/* What was found until the time was up counts. */
+	stats->cut = reader_is_late(trace);
+	return ahead.got < 0 && !stats->cut ? err_set(err, "%s", ahead.err.text) : got;
 }
 
 #define MAX_FLOW_EVENTS 65536u	/* events of candidates; with more, value flow is not followed */
@@ -352,7 +354,7 @@ static int second_pass(struct reader *trace, const struct unshared *unshared, st
 	free(c->events);
 	free(c->indexes);
 	free(c);
-	return got < 0 ? got : 0;
+	return got < 0 && !reader_is_late(trace) ? got : 0;
 }
 
 /* Sets lockset_size for users of candidates that have no table of locksets. */
@@ -366,6 +368,8 @@ static void count_locks(const struct analysis_context *ctx, struct findings *out
 		}
 }
 
+#define FIRST_SHARE 0.7	/* of the time: for the first pass, the rest is for the second one */
+
 int analysis_run(struct reader *trace, const struct analysis *const *which,
 		 struct analysis_context *ctx, struct findings *out, struct analysis_stats *stats,
 		 struct err *err)
@@ -373,6 +377,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	struct analysis_stats unused;
 	double start = clock_seconds();
 	bool asks_unshared = false, asks_ordered = false, has_prescan = false, skips;
+	struct deadline early = { 0 };
 	struct unshared *unshared;
 	struct track track;
 	size_t count = 0;
@@ -388,6 +393,10 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 		count++;
 	ctx->reader = trace;
 	reader_leave_out_values(trace);
+	if (ctx->deadline) {
+		early = deadline_share(ctx->deadline, FIRST_SHARE);
+		reader_until(trace, &early);
+	}
 	if (reader_rewind(trace, err) < 0)
 		return -1;
 	states = xcalloc(count + 1, sizeof(*states));
@@ -416,6 +425,8 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	free(states);
 	track_free(&track);
 	count_locks(ctx, out);
+	if (ctx->deadline)
+		reader_until(trace, ctx->deadline);
 	again = second_pass(trace, skips ? unshared : NULL, out, got < 0 ? NULL : err);
 	unshared_free(unshared);
 	stats->threads = reader_info(trace)->thread_count;

@@ -91,6 +91,7 @@ unsigned analysis_prescan_find(const char *name, size_t length);
 struct analysis_stats {
 	uint64_t events, accesses, threads;	/* in the trace */
 	double seconds;		/* of wall-clock time that the analyses took */
+	bool cut;		/* ctx->deadline ended them before the end of the trace */
 };
 
 /*

@@ -4,12 +4,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/lock_holder.h"
 #include "base/mem.h"
 
-#define BUSY_MS 60000	/* how long to wait for other processes that use the database */
+#define BUSY_MS 5000	/* how long to wait for other processes that use the database */
+
+/* Says that another process did not unlock the database in BUSY_MS, and which one. */
+static int fail_locked(const struct db *d, struct err *err)
+{
+	char *shared = xasprintf("%s-shm", d->path);	/* has the locks of write-ahead logging */
+	const char *const files[] = { d->path, shared };
+	struct buf who = { 0 };
+	bool known = lock_holder_add(files, ARRAY_SIZE(files), &who);
+
+	err_set(err, "%s has been locked for %d s by %s: try again when that has ended, or "
+		"choose another database", d->path, BUSY_MS / 1000, known ? buf_string(&who) : "another process");
+	buf_free(&who);
+	free(shared);
+	return -1;
+}
 
 int db_fail(struct db *d, struct err *err)
 {
+	int code = d->sql ? sqlite3_errcode(d->sql) : SQLITE_NOMEM;
+
+	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+		return fail_locked(d, err);
 	return err_set(err, "%s: %s", d->path, d->sql ? sqlite3_errmsg(d->sql) : "out of memory");
 }
 

@@ -60,7 +60,7 @@ int db_row(struct db *d, unsigned statement, struct err *err);
 int64_t db_number(struct db *d, unsigned statement, int column);
 const char *db_text(struct db *d, unsigned statement, int column);	/* "" for NULL */
 
-/* Sets *err to SQLite's message and returns -1. */
+/* Sets *err to SQLite's message, or names the process that has locked the file. Returns -1. */
 int db_fail(struct db *d, struct err *err);
 
 /*

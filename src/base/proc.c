@@ -8,10 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+
+#define PAUSE_MOST 20000u	/* microseconds between two looks at a process that is waited for */
 
 /* Executes the program in the forked child. If that fails, writes errno to the pipe `report`. */
 static void exec_program(const struct proc_start *start, int report)
@@ -19,6 +23,10 @@ static void exec_program(const struct proc_start *start, int report)
 	int failure;
 
 	signal(SIGXFSZ, SIG_DFL);	/* the tool ignores this signal, the program must not */
+	if (start->own_group) {
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	}
 	if (start->name && start->value)
 		setenv(start->name, start->value, 1);
 	else if (start->name)
@@ -59,7 +67,7 @@ pid_t proc_spawn(const struct proc_start *start, int *failure, struct err *err)
 	while (got < 0 && errno == EINTR);
 	close(report[0]);
 	if (got != (ssize_t)sizeof(reason))
-		return pid;
+		return pid;	/* a group of its own exists by now: exec came after it */
 	proc_wait(pid);
 	if (failure)
 		*failure = reason;
@@ -74,6 +82,25 @@ int proc_wait(pid_t pid)
 		if (errno != EINTR)
 			return -1;
 	return status;
+}
+
+int proc_wait_group(pid_t pid, double seconds, const struct deadline *d)
+{
+	double until = clock_seconds() + seconds;
+	unsigned pause = 100;		/* microseconds: short at first, since most programs are */
+	int status;
+	pid_t got;
+
+	while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
+		if ((seconds > 0 && clock_seconds() >= until) || deadline_over(d)) {
+			kill(-pid, SIGKILL);
+			proc_wait(pid);
+			return -1;
+		}
+		usleep(pause);
+		pause = pause < PAUSE_MOST ? 2 * pause : PAUSE_MOST;
+	}
+	return got < 0 ? -1 : status;
 }
 
 int proc_code(int status)

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/deadline.h"
 #include "base/err.h"
 
 struct proc_start {
@@ -18,6 +19,7 @@ struct proc_start {
 	const char *value;	/* value of that variable; NULL removes it */
 	int in, out, error;	/* descriptors for stdin, stdout, stderr; -1: inherited */
 	const sigset_t *mask;	/* signal mask of the program; NULL: inherited */
+	bool own_group;		/* makes it the leader of a process group, which dies with snarl */
 };
 
 /*
@@ -28,6 +30,12 @@ pid_t proc_spawn(const struct proc_start *start, int *failure, struct err *err);
 
 /* Waits for the process and returns its wait status, or -1. */
 int proc_wait(pid_t pid);
+
+/*
+ * Waits for the leader of a process group, at most `seconds` (0: no limit) and until `d` is over.
+ * Returns its wait status, or -1 after it killed the group.
+ */
+int proc_wait_group(pid_t pid, double seconds, const struct deadline *d);
 
 /* Converts a wait status to the value of $? in a shell: the exit code, or 128 plus the signal. */
 int proc_code(int status);

@@ -19,6 +19,7 @@ enum cmd_exit {
 	CMD_DIVERGED = 4,	/* a replay diverged from its schedule */
 	CMD_UNPROVED = 5,	/* runs failed, but no failure could be proved */
 	CMD_UNSUPPORTED = 77,	/* this machine cannot do it */
+	/* 128 plus the number of a signal: interrupted (interrupt.h) */
 };
 
 struct cmd {

@@ -128,7 +128,7 @@ static void print_runs(const struct options *o, const struct cover_search *s,
 		(unsigned long long)s->exposed, plural(s->exposed),
 		(unsigned long long)s->predicted,
 		s->saturated ? ", ended early: nothing new came" : "",
-		session_interrupted ? ", interrupted" : "");
+		interrupt_stop.signal ? ", interrupted" : "");
 	if (s->failed)
 		fprintf(stderr, "snarl: %llu of the runs failed; snarl hunt finds out why\n",
 			(unsigned long long)s->failed);
@@ -176,7 +176,7 @@ static int chase(const struct options *o, struct covering *c, struct err *err)
 			plural(c->print.session.stats.runs), c->print.session.stats.seconds,
 			(unsigned long long)x.tried, plural(x.tried), (unsigned long long)x.exposed,
 			x.over ? ", nothing is left to try" : "",
-			session_interrupted ? ", interrupted" : "");
+			interrupt_stop.signal ? ", interrupted" : "");
 	if (result == 0 && !o->explore.quiet)
 		print_missing(&c->cover);
 	return result;
@@ -298,6 +298,7 @@ static int cover(struct options *o)
 		code = make_runs(o, db);
 	else if (o->operand_count > 0)
 		db = o->operands[0];
+	interrupt_finish();
 	if (code == CMD_OK && runs) {
 		slash = strrchr(o->operands[0], '/');
 		if (!name)
@@ -310,7 +311,7 @@ static int cover(struct options *o)
 	free(own);
 	free(html);
 	free(name);
-	return code;
+	return interrupt_exit(code);
 }
 
 static int parse_percent(struct options *o, const char *text)

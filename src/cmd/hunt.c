@@ -41,7 +41,8 @@ static const char usage[] =
 	EXPLORE_USAGE_BASELINE
 	"\n"
 	"Exit: 0 no run failed, 1 a bug was proved, 3 the program could not be run, or\n"
-	"damaged memory of snarl, 5 a run failed, but no failure could be proved.\n"
+	"damaged memory of snarl, 5 a run failed, but no failure could be proved, 128 plus the\n"
+	"number of the signal that ended it.\n"
 	"\n"
 	"  snarl hunt -- ./bank 100\n"
 	"  snarl hunt --time 10m --keep-going -- ./server --selftest\n"

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -16,56 +15,23 @@
 #include "explore/search/uncontrolled.h"
 #include "report/format.h"
 
-volatile sig_atomic_t session_interrupted;
-
-/*
- * A signal that follows the first one sooner than this is taken as the same request: timeout(1)
- * signals the command, and then its process group at once.
- */
-#define INSIST_SECONDS 2
-
-/* The first signal asks for an end in good order; a later one kills snarl. */
-static void on_interrupt(int sig)
-{
-	static volatile time_t first;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!session_interrupted) {
-		first = now.tv_sec;
-	} else if (now.tv_sec - first >= INSIST_SECONDS) {
-		signal(sig, SIG_DFL);
-		raise(sig);
-	}
-	session_interrupted = 1;
-}
-
-static void handle_signal(int sig)
-{
-	struct sigaction action = { .sa_handler = on_interrupt }, old;
-
-	/* nohup(1) has SIGHUP ignored, so that closing the terminal does not end the search. */
-	if (sig != SIGHUP || (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN))
-		sigaction(sig, &action, NULL);
-}
-
 /* --- during the search --- */
 
-static void on_progress(void *ctx, const struct search_stats *stats, bool confirming)
+static void on_progress(void *ctx, const struct search_stats *stats, const char *task)
 {
 	struct session_print *p = ctx;
 	const struct hunt_stats *h = p->session.hunt;
 	char *note = p->progress.note;
 	size_t size = sizeof(p->progress.note);
 
-	if (confirming)
-		snprintf(note, size, "minimise and replay a failure; ");
+	if (*task)
+		snprintf(note, size, "%s; ", task);
 	else if (h)
 		snprintf(note, size, "%s, %llu of %llu candidates left, %llu proved; ",
 			 hunt_stage_name(h->stage), (unsigned long long)h->left,
 			 (unsigned long long)h->leads, (unsigned long long)h->proved);
 	progress_show(&p->progress, stats);
-	if (confirming)
+	if (*task)
 		*note = '\0';
 }
 
@@ -119,6 +85,9 @@ static void print_proved(const struct bug *b, const struct places *places)
 	print_cause(b, places);
 	fprintf(stderr, "  saved as %s, replayed %u of %u time%s", b->path, b->good, b->replays,
 		plural(b->replays));
+	if (b->replays < b->wanted)
+		fprintf(stderr, " (%u would take %.0f s)", b->wanted,
+			b->replay_seconds * b->wanted);
 	if (m->done)
 		fprintf(stderr, ", with %llu switch%s between threads (of %llu)",
 			(unsigned long long)m->switches, m->switches == 1 ? "" : "es",
@@ -224,7 +193,7 @@ enum search_answer session_print_found(void *ctx, struct search_failure *f)
 
 void session_print_progress(void *ctx, const struct search_stats *stats)
 {
-	on_progress(ctx, stats, false);
+	on_progress(ctx, stats, "");
 }
 
 void session_print_inconclusive(void *ctx, const struct search_failure *f)
@@ -267,6 +236,11 @@ static void print_candidates(const struct session *s)
 	if (h->suppressed)
 		fprintf(stderr, "snarl: %llu more candidate%s suppressed\n",
 			(unsigned long long)h->suppressed, h->suppressed == 1 ? " is" : "s are");
+	if (h->cut)
+		fprintf(stderr,
+			"snarl: the analysis of %zu run%s was cut short by the time limit: "
+			"candidates may be missing\n",
+			h->cut, plural(h->cut));
 	if (*h->no_trace)
 		fprintf(stderr, "snarl: a run has no trace to predict from: %s\n", h->no_trace);
 }
@@ -338,10 +312,12 @@ static void print_summary(const struct session *s)
 	if (st->truncated)
 		fputs(", not all could be tried: runs are too long or have too many threads",
 		      stderr);
-	if (session_interrupted)
+	if (interrupt_stop.signal)
 		fputs(", interrupted", stderr);
 	fputc('\n', stderr);
 	print_inconclusive(s);
+	if (!st->runs && deadline_left(&s->config.budget.deadline) <= 0 && !interrupt_stop.signal)
+		fputs("snarl: not one run ended within --time\n", stderr);
 	if (s->judge.baseline)
 		print_baseline(s->judge.baseline);
 }
@@ -388,8 +364,13 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	size_t fresh = s->judge.results.proved;
 	struct err writing;
 
+	interrupt_finish();
 	progress_clear(&p->progress);
 	uncontrolled_settle(&p->session.stats.uncontrolled, s->judge.places);
+	/* A stage may have failed only because its time was up. */
+	if (interrupt_stop.signal ||
+	    (s->stats.runs && deadline_left(&s->config.budget.deadline) <= 0))
+		result = 0;
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);
 	if (s->failed_to_save)
@@ -411,9 +392,9 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	if (!fresh && o->require_controlled && uncontrolled_any(&s->stats.uncontrolled))
 		return cmd_fail(o->cmd, "not everything was controlled, as --require controlled asks for");
 	if (fresh || s->stats.damaged)
-		return cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_FAILED);
-	return cmd_flush(o->cmd,
-			 s->judge.results.count > s->judge.results.proved ? CMD_UNPROVED : CMD_OK);
+		return interrupt_exit(cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_FAILED));
+	return interrupt_exit(cmd_flush(o->cmd, s->judge.results.count > s->judge.results.proved ?
+							CMD_UNPROVED : CMD_OK));
 }
 
 /* --- before the search --- */
@@ -433,7 +414,9 @@ static struct session_config config_of(const struct explore_options *o, struct s
 			  .max_steps = o->max_steps,
 			  .jobs = (unsigned)o->jobs,
 			  .keep_going = o->keep_going },
-		.budget = { .runs = o->runs, .seconds = o->seconds, .stop = &session_interrupted },
+		.budget = { .runs = o->runs },
+		.seconds = o->seconds,
+		.stop = &interrupt_stop,
 		.replays = (unsigned)o->replays,
 		.minimise = !o->no_minimise,
 		.baseline = o->baseline,
@@ -458,9 +441,7 @@ int session_print_open(struct session_print *p, const struct explore_options *o,
 		return cmd_fail(o->cmd, "%s", err.text);
 	if (session_make_folder(&p->session, &err) < 0)
 		return cmd_fail(o->cmd, "%s; --out DIR chooses another", err.text);
-	handle_signal(SIGINT);
-	handle_signal(SIGTERM);
-	handle_signal(SIGHUP);
+	interrupt_handle();
 	progress_init(&p->progress, o->quiet, o->runs, o->seconds);
 	return CMD_OK;
 }

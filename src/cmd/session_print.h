@@ -5,9 +5,8 @@
 #ifndef CMD_SESSION_PRINT_H
 #define CMD_SESSION_PRINT_H
 
-#include <signal.h>
-
 #include "cmd/explore_options.h"
+#include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "explore/session.h"
 
@@ -16,12 +15,6 @@ struct session_print {
 	struct progress progress;
 	struct session session;
 };
-
-/*
- * Set by SIGINT, SIGTERM or SIGHUP, to end the search in good order. A later signal ends snarl at
- * once.
- */
-extern volatile sig_atomic_t session_interrupted;
 
 /*
  * Opens the session, makes its folder and installs the signal handlers. `separate`: report every

@@ -1,10 +1,8 @@
 #include "explore/results_json.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "explore/search/uncontrolled.h"
 #include "trace/read/kinds.h"
@@ -164,17 +162,11 @@ void results_json(const struct session *s, struct buf *out)
 
 int results_save(const struct buf *text, const char *out, struct err *err)
 {
-	char *path = xasprintf("%s/results.json", out), *work = xasprintf("%s.tmp", path);
-	bool ok;
-	FILE *f;
+	char *path = xasprintf("%s/results.json", out);
+	int result;
 
-	bug_folder(out, err);	/* if it cannot be made, fopen() fails */
-	f = fopen(work, "we");
-	ok = f && fwrite(text->data, 1, text->size, f) == text->size;
-	ok = (!f || fclose(f) == 0) && ok && rename(work, path) == 0;
-	if (!ok)
-		err_set(err, "cannot write %s: %s", path, strerror(errno));
-	free(work);
+	bug_folder(out, err);	/* if it cannot be made, the file cannot be written */
+	result = file_replace(path, text, err);
 	free(path);
-	return ok ? 0 : -1;
+	return result;
 }

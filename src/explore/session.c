@@ -12,12 +12,15 @@
 #include "explore/search/attempt.h"
 #include "explore/search/every_run.h"
 #include "explore/search/inconclusive.h"
+#include "explore/target/leftovers.h"
+
+#define REPLAY_SECONDS 30.0	/* for all replays of a failure, if that allows REPLAY_LEAST */
 
 void session_progress(void *ctx, const struct search_stats *stats)
 {
 	const struct session *s = ctx;
 
-	s->config.events.progress(s->config.events.ctx, stats, false);
+	s->config.events.progress(s->config.events.ctx, stats, "");
 }
 
 void session_inconclusive(void *ctx, const struct search_failure *f)
@@ -39,14 +42,15 @@ void session_inconclusive(void *ctx, const struct search_failure *f)
 	c->events.inconclusive(c->events.ctx);
 }
 
-/* Called between the runs that minimise or replay a failure. */
-static void on_confirm_run(void *ctx)
+/* Called by all loops that may last: deadline_over(). */
+static void on_tick(void *ctx)
 {
 	const struct session *s = ctx;
 	struct search_stats stats = s->stats;
 
 	stats.seconds = clock_seconds() - s->began;
-	s->config.events.progress(s->config.events.ctx, &stats, true);
+	if (s->config.events.progress)
+		s->config.events.progress(s->config.events.ctx, &stats, s->task);
 }
 
 static void report(const struct session *s, const struct verdict *v)
@@ -60,12 +64,22 @@ static void configure(struct session *s, bool every_run, struct confirm_config *
 	const struct session_config *c = &s->config;
 
 	*out = (struct confirm_config){
-		.attempt = { .replay = { .target = &s->target, .backend = c->backend,
-					 .exec = s->stats.exec, .timeout = c->timeout,
-					 .max_steps = c->plan.max_steps, .ignore = &s->ignore },
-			     .stop = c->budget.stop, .progress = on_confirm_run, .ctx = s },
-		.replays = c->replays, .out = c->out, .minimise = c->minimise && !c->separate,
-		.runs = c->budget.runs, .seconds = c->budget.seconds, .places = &s->places,
+		.attempt = { .replay = { .target = &s->target,
+					 .backend = c->backend,
+					 .exec = s->stats.exec,
+					 .timeout = c->timeout,
+					 .max_steps = c->plan.max_steps,
+					 .ignore = &s->ignore,
+					 .deadline = &out->late,
+					 .patience = REPLAY_SECONDS,
+					 .task = s->task },
+			     .deadline = &c->budget.deadline },
+		.replays = c->replays,
+		.out = c->out,
+		.minimise = c->minimise && !c->separate,
+		.runs = c->budget.runs,
+		.late = deadline_extend(&c->budget.deadline, DEADLINE_GRACE),
+		.places = &s->places,
 	};
 	if (every_run)	/* no order of events is to blame, and no run passes */
 		out->minimise = false;
@@ -226,6 +240,7 @@ enum search_answer session_found(void *ctx, struct search_failure *f)
 		ignore_add(&s->ignore, v.bug->fingerprint);
 	carry_out(s, &u, &v);
 	confirm_close(&u);
+	*s->task = '\0';
 	if (every_run && proved && !s->failed_to_save)
 		return SEARCH_MORE;
 	return answer(s, v.kind);
@@ -250,6 +265,7 @@ void session_search(struct session *s, struct search_config *out)
 					 .backend = c->backend,
 					 .exec = c->exec,
 					 .timeout = c->timeout,
+					 .deadline = &c->budget.deadline,
 					 .keep = c->oracle.check ? CAPTURE_CHECK : 0 },
 			     .oracle = &s->oracle,
 			     .places = &s->places },
@@ -264,6 +280,9 @@ int session_open(struct session *s, const struct session_config *config, struct 
 	*s = (struct session){ .config = *config,
 			       .oracle = config->oracle,
 			       .began = clock_seconds() };
+	s->config.budget.deadline = deadline_within(
+		&(struct deadline){ .stop = config->stop, .tick = on_tick, .ctx = s },
+		config->seconds);
 	places_init(&s->places);
 	s->judge = (struct judge){ .baseline = config->baseline, .suppress = config->suppress,
 				   .places = &s->places, .separate = config->separate };
@@ -279,6 +298,7 @@ int session_open(struct session *s, const struct session_config *config, struct 
 int session_make_folder(struct session *s, struct err *err)
 {
 	s->made_folder = access(s->config.out, F_OK) != 0;
+	leftovers_remove(s->config.out);
 	return bug_folder(s->config.out, err);
 }
 

@@ -20,8 +20,8 @@ struct session_events {
 	void (*saved)(void *ctx, const struct verdict *v);
 	/* The first run exceeded a limit; s->inconclusive describes it. */
 	void (*inconclusive)(void *ctx);
-	/* Called between runs. `confirming`: the runs minimise or replay a failure. */
-	void (*progress)(void *ctx, const struct search_stats *stats, bool confirming);
+	/* Called often. `task`: what is done about a failure; "": runs are made. */
+	void (*progress)(void *ctx, const struct search_stats *stats, const char *task);
 	void *ctx;
 };
 
@@ -34,7 +34,9 @@ struct session_config {
 	double timeout;		/* limit of one run, in seconds */
 	struct oracle oracle;
 	struct search_plan plan;	/* for all searches; hunt sets the strategy itself */
-	struct search_budget budget;
+	struct search_budget budget;	/* session_open() sets the deadline */
+	double seconds;		/* --time; 0: no limit */
+	const struct deadline_stop *stop;	/* set by signal handlers; or NULL */
 	unsigned replays;	/* number of replays that prove a bug */
 	bool minimise;
 	bool separate;		/* every failure is a bug of its own, and is not minimised */
@@ -60,6 +62,7 @@ struct session {
 	} inconclusive;		/* the first run that exceeded a limit */
 	struct err err;		/* why a bug could not be saved */
 	double began;		/* clock_seconds() at the start */
+	char task[REPLAY_TASK];	/* what is done about a failure; "": nothing */
 	bool failed_to_save;
 	bool made_folder;	/* the session made the folder of results */
 	struct hunt *hunter;	/* NULL in snarl test */

@@ -240,10 +240,13 @@ static int add_run(struct learner *l, struct learner_reading *r, const struct le
 }
 
 void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
-		  unsigned granularity, uint64_t seed, struct pause *pause)
+		  unsigned granularity, uint64_t seed, struct pause *pause,
+		  const struct deadline *d)
 {
 	*r = (struct learner_reading){ .kind = kind, .seed = seed, .result = -1 };
 	r->trace = reader_open(path, &r->err);
+	if (r->trace)
+		reader_until(r->trace, d);
 	if (r->trace)
 		r->result = training_run_read(&r->training, r->trace, granularity,
 					      kind == LEARNER_PASSED ? TRAINING_RUN_FULL
@@ -301,7 +304,7 @@ int learner_trace(struct learner *l, const char *path, const char *input, const 
 	struct learner_reading r;
 	int result;
 
-	learner_read(&r, path, LEARNER_PASSED, l->granularity, seed, NULL);
+	learner_read(&r, path, LEARNER_PASSED, l->granularity, seed, NULL, NULL);
 	result = learner_take(l, &r, input, how, news, err);
 	learner_reading_free(&r);
 	return result;

@@ -47,9 +47,13 @@ struct learner_reading {
 	struct err err;
 };
 
-/* Reads a trace. Pauses while `pause` is active; NULL: never. The caller frees *r in any case. */
+/*
+ * Reads a trace, as long as `d` is not over; NULL: no limit. Pauses while `pause` is active; NULL:
+ * never. The caller frees *r in any case.
+ */
 void learner_read(struct learner_reading *r, const char *path, enum learner_run kind,
-		  unsigned granularity, uint64_t seed, struct pause *pause);
+		  unsigned granularity, uint64_t seed, struct pause *pause,
+		  const struct deadline *d);
 void learner_reading_free(struct learner_reading *r);
 
 /*

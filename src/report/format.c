@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 const struct report_format *const report_formats[] = {
@@ -26,18 +27,7 @@ const struct report_format *report_format_find(const char *name)
 
 int report_write_file(const char *path, const struct buf *text, struct err *err)
 {
-	char *work = xasprintf("%s.tmp", path);
-	FILE *f = fopen(work, "we");
-	bool ok = f && (!text->size || fwrite(text->data, 1, text->size, f) == text->size);
-
-	ok = (!f || fclose(f) == 0) && ok && rename(work, path) == 0;
-	if (!ok) {
-		err_set(err, "cannot write %s: %s", path, strerror(errno));
-		if (f)
-			unlink(work);
-	}
-	free(work);
-	return ok ? 0 : -1;
+	return file_replace(path, text, err);
 }
 
 static int write_below(const char *folder, const char *name, struct buf *text, struct err *err)

@@ -215,7 +215,7 @@ until [ -n "$(cat /proc/$pid/task/$pid/children 2>/dev/null)" ]; do :; done
 kill -INT $pid
 status=0
 wait $pid || status=$?
-[ $status = 0 ] && grep -q interrupted err && [ -s out-int/check-fix.json ] ||
+[ $status = 130 ] && grep -q interrupted err && [ -s out-int/check-fix.json ] ||
 	{ cat err; fail "Ctrl-C: exit $status"; }
 
 # Wrong or missing input gives exit code 3 and one line.

@@ -209,7 +209,7 @@ until [ -n "$(cat /proc/$pid/task/$pid/children 2>/dev/null)" ]; do :; done
 kill -INT $pid
 status=0
 wait $pid || status=$?
-[ $status = 0 ] || { cat err; fail "Ctrl-C: exit $status"; }
+[ $status = 130 ] || { cat err; fail "Ctrl-C: exit $status"; }
 grep -q interrupted err || { cat err; fail "Ctrl-C: the summary does not say interrupted"; }
 [ -s out-int/results.json ] || fail "Ctrl-C: no results"
 

@@ -62,13 +62,14 @@ for options in '' --no-fork-server '--backend kernel'; do
 	gone "killed $options"
 done
 
-for signal in INT TERM HUP; do
+for signal in INT:130 TERM:143 HUP:129; do
+	code=${signal#*:} signal=${signal%:*}
 	begin
 	kill -$signal $hunter
 	kill -$signal $hunter
 	status=0
 	wait $hunter || status=$?
-	[ $status = 0 ] || { cat said; fail "$signal: exit $status"; }
+	[ $status = $code ] || { cat said; fail "$signal: exit $status"; }
 	grep -q ', interrupted$' said ||
 		{ cat said; fail "$signal: the summary does not say interrupted"; }
 	python3 -c 'import json; assert json.load(open("out/results.json"))["bugs"] == []' ||

@@ -108,7 +108,7 @@ done
 kill -INT $pid
 code=0
 wait $pid || code=$?
-[ $code = 0 ] && grep -q 'interrupted' err && [ -s cut/rules.bin ] ||
+[ $code = 130 ] && grep -q 'interrupted' err && [ -s cut/rules.bin ] ||
 	{ cat err; fail "Ctrl-C: exit $code"; }
 [ "$(ls cut | tr '\n' ' ')" = 'learn.db rules.bin ' ] ||
 	{ ls cut; fail "Ctrl-C leaves other files"; }

@@ -134,9 +134,7 @@ static bool left(const struct bench *b, const struct search_config *all, struct 
 
 	*out = *all;
 	out->budget.runs = budget->runs ? budget->runs - b->runs : 0;
-	out->budget.seconds = budget->seconds > 0 ? budget->seconds - (now() - b->began) : 0;
-	return (!budget->runs || b->runs < budget->runs) &&
-	       (budget->seconds <= 0 || out->budget.seconds > 0);
+	return (!budget->runs || b->runs < budget->runs) && !deadline_over(&budget->deadline);
 }
 
 /* Makes runs by the strategy of the plan; `g` belongs to strategy feedback, else NULL. */
@@ -361,16 +359,23 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	config = (struct search_config){
-		.program = { .server = { .target = &target, .timeout = 20,
+		.program = { .server = { .target = &target,
+					 .timeout = 20,
 					 .profile_size = IROOT_MEMORY,
 					 .plan_size = GREYBOX_PLAN_SIZE },
-			     .oracle = &oracle, .places = &places },
+			     .oracle = &oracle,
+			     .places = &places },
 		.plan = { .strategy = strategy_find(chases ? "active" : argv[1]),
 			  .seed = strtoull(argv[4], NULL, 10),
 			  .jobs = jobs ? (unsigned)atoi(jobs) : 1,
-			  .keep_going = true, .flags = CTL_PROFILE, .max_steps = 20000000 },
-		.budget = { .runs = strtoull(argv[2], NULL, 10), .seconds = strtod(argv[3], NULL) },
-		.memory = &memory, .stats = &stats,
+			  .keep_going = true,
+			  .flags = CTL_PROFILE,
+			  .max_steps = 20000000 },
+		.budget = { .runs = strtoull(argv[2], NULL, 10),
+			    .deadline = deadline_within(&(struct deadline){ 0 },
+							strtod(argv[3], NULL)) },
+		.memory = &memory,
+		.stats = &stats,
 	};
 	places_init(&places);
 	if (!config.plan.strategy || target_init(&target, argv + 5, NULL, &err) < 0) {

@@ -84,6 +84,7 @@ struct analysis_context {
 	struct stacks *stacks;
 	const struct reader *reader;	/* set by analysis_run() */
 	unsigned without;		/* set of enum analysis_prescan */
+	const struct deadline *deadline;	/* cuts the analyses short; or NULL */
 };
 
 #endif

@@ -182,10 +182,9 @@ static int hunt_related(struct check_fix *cf, const struct options *o, struct hu
 	config.search.plan.keep_going = true;
 	if (budget->runs && s->stats.runs >= budget->runs)
 		return 0;
-	if (budget->seconds > 0 && s->stats.seconds >= budget->seconds)
+	if (deadline_over(&budget->deadline))
 		return 0;
 	budget->runs -= budget->runs ? s->stats.runs : 0;
-	budget->seconds -= budget->seconds > 0 ? s->stats.seconds : 0;
 	s->hunter = *hunt = hunt_new(&config);
 	s->hunt = hunt_stats(*hunt);
 	result = hunt_run(*hunt, err);
@@ -225,9 +224,14 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 	const struct explore_options *o = cf->print.o;
 	struct err writing;
 
+	interrupt_finish();
 	progress_clear(&cf->print.progress);
 	if (s->failed_to_save)
 		return cmd_fail(o->cmd, "the bug cannot be saved: %s", s->err.text);
+	/* A stage may have failed only because its time was up. */
+	if (interrupt_stop.signal ||
+	    (s->stats.runs && deadline_left(&s->config.budget.deadline) <= 0))
+		result = 0;
 	if (result < 0 && s->stats.runs == 0)
 		return cmd_fail(o->cmd, "%s", err->text);
 	check_fix_print(cf);
@@ -235,8 +239,8 @@ static int conclude(struct check_fix *cf, int result, const struct err *err)
 		return cmd_fail(o->cmd, "%s", writing.text);
 	if (result < 0)
 		return cmd_fail(o->cmd, "%s", err->text);
-	return cmd_flush(o->cmd, s->judge.results.proved ? CMD_BUG :
-				 s->stats.damaged ? CMD_FAILED : CMD_OK);
+	return interrupt_exit(cmd_flush(o->cmd, s->judge.results.proved ? CMD_BUG :
+						s->stats.damaged ? CMD_FAILED : CMD_OK));
 }
 
 static int check(struct check_fix *cf, const struct options *o)
@@ -252,7 +256,7 @@ static int check(struct check_fix *cf, const struct options *o)
 	note_same_build(cf);
 	session_search(&cf->print.session, &config.search);
 	result = checkfix_run(&config, cf->known.at, cf->known.count, &err);
-	if (result == 0 && !session_interrupted && !cf->print.session.failed_to_save)
+	if (result == 0 && !interrupt_stop.signal && !cf->print.session.failed_to_save)
 		result = hunt_related(cf, o, &hunt, &err);
 	judge_unmatched(cf);
 	result = conclude(cf, result, &err);

@@ -1,12 +1,12 @@
 /*
  * The report of snarl check-fix: verdicts on stderr, and check-fix.json.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/plural.h"
 #include "cmd/check_fix/check_fix_internal.h"
@@ -181,7 +181,7 @@ void check_fix_print(const struct check_fix *cf)
 	if (s->stats.damaged)
 		fprintf(stderr, ", %llu run%s not judged: the program damaged snarl's memory",
 			ull(s->stats.damaged), plural(s->stats.damaged));
-	fprintf(stderr, "%s\n", session_interrupted ? ", interrupted" : "");
+	fprintf(stderr, "%s\n", interrupt_stop.signal ? ", interrupted" : "");
 }
 
 static void add_known(const struct check_fix *cf, const struct checkfix_known *k, struct json *j)
@@ -239,19 +239,14 @@ int check_fix_write(struct check_fix *cf, struct err *err)
 	const struct explore_options *o = cf->print.o;
 	char *path = xasprintf("%s/check-fix.json", o->out);
 	struct buf text = { 0 };
-	bool ok;
-	FILE *f;
+	int result;
 
 	build(cf, &text);
 	if (o->json)
 		fwrite(text.data, 1, text.size, stdout);
 	mkdir(o->out, 0777);
-	f = fopen(path, "we");
-	ok = f && fwrite(text.data, 1, text.size, f) == text.size;
-	ok = (!f || fclose(f) == 0) && ok;
-	if (!ok)
-		err_set(err, "cannot write %s: %s", path, strerror(errno));
+	result = file_replace(path, &text, err);
 	buf_free(&text);
 	free(path);
-	return ok ? 0 : -1;
+	return result;
 }

@@ -115,12 +115,16 @@ static void print_summary(const struct options *o, const struct training_tally *
 {
 	if (o->explore.quiet)
 		return;
-	fprintf(stderr, "snarl: %llu run%s, %llu passed; new: %llu place%s, %llu pair%s, %llu cut%s; "
-		"%llu invariant%s refuted%s\n", (unsigned long long)t->made, plural(t->made),
-		(unsigned long long)t->passed, (unsigned long long)t->all.sites, plural(t->all.sites),
-		(unsigned long long)t->all.pairs, plural(t->all.pairs), (unsigned long long)t->all.cuts,
-		plural(t->all.cuts), (unsigned long long)t->all.broken, plural(t->all.broken),
-		t->saturated ? "; the last runs showed nothing new" : session_interrupted ? "; interrupted" :
+	fprintf(stderr,
+		"snarl: %llu run%s, %llu passed; new: %llu place%s, %llu pair%s, %llu cut%s; "
+		"%llu invariant%s refuted%s\n",
+		(unsigned long long)t->made, plural(t->made), (unsigned long long)t->passed,
+		(unsigned long long)t->all.sites, plural(t->all.sites),
+		(unsigned long long)t->all.pairs, plural(t->all.pairs),
+		(unsigned long long)t->all.cuts, plural(t->all.cuts),
+		(unsigned long long)t->all.broken, plural(t->all.broken),
+		t->saturated ? "; the last runs showed nothing new" :
+		interrupt_stop.signal ? "; interrupted" :
 		o->form == FORM_RUN && o->stable ? "; not stable yet: run snarl learn again" : "");
 	if (l->lost)
 		fprintf(stderr, "snarl: some runs were too large to be analysed completely: pairs "
@@ -205,7 +209,7 @@ static int learn_runs(const struct options *o, struct session_print *p, struct l
 		      struct training_tally *t, struct err *err)
 {
 	struct training_config config = {
-		.began = p->session.began, .scratch = o->explore.out, .stable = o->stable,
+		.scratch = o->explore.out, .stable = o->stable,
 		.threshold = o->threshold, .schedules = o->schedules, .parallel = o->parallel,
 		.progress = on_progress, .uncontrolled = on_uncontrolled, .ctx = p,
 	};
@@ -234,7 +238,12 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 	     (o->form == FORM_RUN ? learn_runs(o, &print, &learner, &tally, err) :
 				    learn_traces(o, &learner, &tally, err)) < 0))
 		code = cmd_fail(&cmd_learn, "%s", err->text);
-	if (code == CMD_OK && !tally.passed && !session_interrupted)
+	interrupt_finish();
+	if (code == CMD_OK && !tally.passed && !interrupt_stop.signal &&
+	    deadline_left(&print.session.config.budget.deadline) <= 0)
+		code = cmd_fail(&cmd_learn,
+				"not one run was made and analysed within --time: allow more");
+	else if (code == CMD_OK && !tally.passed && !interrupt_stop.signal)
 		code = cmd_fail(&cmd_learn,
 				"none of %llu runs passed: find out why with snarl hunt, or "
 				"describe a passing run with --expect-exit",
@@ -248,7 +257,7 @@ static int learn(const struct options *o, struct store *store, const char *db, c
 	learner_close(&learner);
 	if (o->form == FORM_RUN)
 		session_print_close(&print);
-	return code;
+	return interrupt_exit(code);
 }
 
 static int dump(const struct options *o, struct store *store, struct err *err)

@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/proc.h"
 #include "explore/bug/same_cause.h"
 #include "explore/bug/same_failure.h"
 #include "explore/search/replay_trace.h"
@@ -155,14 +158,20 @@ static void note_difference(struct bug *b, const struct oracle_result *got)
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err)
 {
+	double began = clock_seconds();
 	struct oracle_result other;
 
 	*err = (struct err){ "" };
+	b->wanted = times;
 	b->good = replay_prove(&b->failure->schedule, config, times, places, &b->replays, &other,
 			       err);
+	b->replay_seconds = b->replays ? (clock_seconds() - began) / b->replays : 0;
 	if (b->good < b->replays)
 		note_difference(b, &other);
-	return b->good == times;
+	else if (b->good < times && b->good < REPLAY_LEAST && deadline_over(config->deadline))
+		snprintf(b->why, sizeof(b->why), "%s after %u of %u replays, which failed alike",
+			 deadline_why(config->deadline), b->good, times);
+	return b->good == b->replays && (b->good == times || b->good >= REPLAY_LEAST);
 }
 
 int bug_folder(const char *path, struct err *err)
@@ -187,22 +196,31 @@ int bug_folder(const char *path, struct err *err)
 	return result;
 }
 
-/* Makes the folder with the next free number. */
+/*
+ * Reserves the folder with the next free number, and makes one beside it that keep_folder() renames
+ * to it: a bug that is found there is complete.
+ */
 static int take_folder(struct bug *b, const char *out, struct err *err)
 {
-	char *bugs = xasprintf("%s/bugs", out);
+	char *bugs = xasprintf("%s/bugs", out), *final;
 	int result = bug_folder(bugs, err);
 
-	for (int i = 1; result == 0 && i < BUGS_MAX; i++) {
+	for (int i = 1; result == 0 && !b->path && i < BUGS_MAX; i++) {
 		snprintf(b->id, sizeof(b->id), "B%03d", i);
-		b->path = xasprintf("%s/%s", bugs, b->id);
-		if (mkdir(b->path, 0777) == 0)
-			break;
-		if (errno != EEXIST)
-			result = err_set(err, "cannot make the folder %s: %s", b->path,
-					 strerror(errno));
-		free(b->path);
-		b->path = NULL;
+		final = xasprintf("%s/%s", bugs, b->id);
+		b->path = xasprintf("%s.tmp-%d", final, (int)getpid());
+		/* In this order, so that what a kill leaves behind always has the name of this
+		 * process. */
+		if (access(final, F_OK) == 0 || mkdir(b->path, 0777) < 0 ||
+		    mkdir(final, 0777) < 0) {
+			if (errno != EEXIST && access(final, F_OK) < 0)
+				result = err_set(err, "cannot make the folder %s: %s", final,
+						 strerror(errno));
+			rmdir(b->path);
+			free(b->path);
+			b->path = NULL;
+		}
+		free(final);
 	}
 	free(bugs);
 	return result < 0 || b->path
@@ -210,17 +228,43 @@ static int take_folder(struct bug *b, const char *out, struct err *err)
 		       : err_set(err, "%s/bugs is full: remove bugs or choose another folder", out);
 }
 
+static char *final_path(const struct bug *b)
+{
+	return xstrndup(b->path, (size_t)(strrchr(b->path, '.') - b->path));
+}
+
+/* Removes a folder that cannot be completed, and its reservation. */
+static void discard_folder(struct bug *b)
+{
+	char *final = final_path(b);
+
+	proc_remove_tree(b->path);
+	rmdir(final);
+	free(final);
+}
+
+/* Gives the folder its final name. */
+static int keep_folder(struct bug *b, struct err *err)
+{
+	char *final = final_path(b);
+
+	if (rename(b->path, final) < 0) {
+		err_set(err, "cannot rename the folder %s: %s", b->path, strerror(errno));
+		free(final);
+		return -1;
+	}
+	free(b->path);
+	b->path = final;
+	return 0;
+}
+
 static int write_file(const char *folder, const char *name, const struct buf *text, struct err *err)
 {
 	char *path = xasprintf("%s/%s", folder, name);
-	FILE *f = fopen(path, "we");
-	bool ok = f && fwrite(text->data, 1, text->size, f) == text->size;
+	int result = file_replace(path, text, err);
 
-	ok = (!f || fclose(f) == 0) && ok;
-	if (!ok)
-		err_set(err, "cannot write %s: %s", path, strerror(errno));
 	free(path);
-	return ok ? 0 : -1;
+	return result;
 }
 
 static int copy_input(const struct bug *b, const struct target *t, struct err *err)
@@ -387,5 +431,11 @@ int bug_save(struct bug *b, const char *out, const struct target *target, struct
 	if (result == 0)
 		result = move_trace(b, err);
 	bug_locate(b);
-	return result < 0 ? -1 : bug_update(b, places, err);
+	if (result == 0)
+		result = bug_update(b, places, err);
+	if (result == 0)
+		result = keep_folder(b, err);
+	if (result < 0)
+		discard_folder(b);
+	return result;
 }

@@ -34,6 +34,8 @@ struct bug {
 	struct minimised minimised;
 	unsigned goal_runs;	/* number of runs that minimised the schedule's goals */
 	unsigned replays, good;	/* number of replays; number of these that failed as the run did */
+	unsigned wanted; /* number of replays asked for; more than `replays` if they take long */
+	double replay_seconds;	/* duration of a replay */
 	char why[256];		/* what a replay did instead; "" if all failed alike */
 	char fingerprint[FINGERPRINT_SIZE];	/* of the failure: --ignore */
 	uint64_t every_run; /* runs that were made to see whether all fail, and did; 0: some passed
@@ -64,9 +66,9 @@ void bug_init(struct bug *b, struct search_failure *f, struct places *places);
 void bug_free(struct bug *b);
 
 /*
- * Replays the schedule `times` times, each in a new fork of a fork server of its own. The first
- * replay adds checks to the schedule. True if all replays failed as the run did; else b->why or
- * *err says why not.
+ * Replays the schedule `times` times, or fewer times if that takes long, each in a new fork of a
+ * fork server of its own. The first replay adds checks to the schedule. True if all replays failed
+ * as the run did; else b->why or *err says why not.
  */
 bool bug_prove(struct bug *b, const struct replay_config *config, unsigned times,
 	       const struct places *places, struct err *err);

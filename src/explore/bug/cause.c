@@ -9,6 +9,7 @@
 #include "explore/bug/rank_causes.h"
 #include "explore/bug/same_cause.h"
 #include "explore/search/replay_trace.h"
+#include "explore/target/leftovers.h"
 
 static bool is_same(const struct lead *a, const struct lead *b, struct places *places)
 {
@@ -127,9 +128,8 @@ void cause_find(struct bug *b, const struct lead *tried, struct schedule *first,
 static struct lead *find_again(const struct bug *b, const struct suppressions *s,
 			       const struct cause_config *c)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *path = xasprintf("%s/snarl-cause-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	const struct leads none = { .suppress = s };
+	char *path = leftovers_template("cause");
+	const struct leads none = { .suppress = s, .deadline = c->replay->deadline };
 	struct lead *cause = NULL;
 	struct err err;
 	int fd = mkstemp(path);

@@ -21,7 +21,7 @@ struct confirm_config {
 	bool minimise;		/* minimise, compare and direct runs; false: only replay */
 	const char *out;	/* folder for results */
 	uint64_t runs;		/* --runs; all orders of one bug get a sixth of it; 0: no limit */
-	double seconds;		/* --time; each step gets at most a sixth of it; 0: no limit */
+	struct deadline late;	/* of replays and trace: the grace after attempt.deadline */
 	struct cause_source source;	/* orders that a hunt predicted */
 	struct places *places;
 };

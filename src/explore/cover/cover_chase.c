@@ -27,11 +27,10 @@ struct chasing {
 };
 
 /*
- * Fills in the configuration of a search with the rest of the budget. `runs`, `seconds`: statistics
- * at the begin. False: the budget is spent, or the user stopped.
+ * Fills in the configuration of a search with the rest of the budget. `runs`: number of runs at the
+ * begin. False: the budget is spent, or the user stopped.
  */
-static bool budget(const struct chasing *a, uint64_t runs, double seconds,
-		   struct search_config *out)
+static bool budget(const struct chasing *a, uint64_t runs, struct search_config *out)
 {
 	const struct search_budget *all = &a->x->search.budget;
 	const struct search_stats *stats = a->x->search.stats;
@@ -40,11 +39,8 @@ static bool budget(const struct chasing *a, uint64_t runs, double seconds,
 	*out = a->x->search;
 	if (all->runs)
 		out->budget.runs = all->runs > made ? all->runs - made : 0;
-	if (all->seconds > 0)
-		out->budget.seconds = all->seconds - (stats->seconds - seconds);
-	return (!all->runs || out->budget.runs > 0) &&
-	       (all->seconds <= 0 || out->budget.seconds > 0) && !a->stopped &&
-	       !(all->stop && *all->stop);
+	return (!all->runs || out->budget.runs > 0) && !a->stopped &&
+	       !deadline_over(&all->deadline);
 }
 
 static enum search_answer on_found(void *ctx, struct search_failure *f)
@@ -222,13 +218,12 @@ int cover_chase_run(struct cover_chase *x, struct cover *c, struct err *err)
 			     .listener = {
 				     .found = on_found, .progress = on_progress, .ctx = &a } };
 	uint64_t runs = x->search.stats->runs;
-	double seconds = x->search.stats->seconds;
 	struct search_config search;
 	size_t known = SIZE_MAX;
 	uint64_t exposed = UINT64_MAX;	/* c->exposed before the last greedy runs */
 	int result = 0;
 
-	while (result == 0 && budget(&a, runs, seconds, &search)) {
+	while (result == 0 && budget(&a, runs, &search)) {
 		/* Directed runs have predicted new iRoots, so that profile runs may find more. */
 		if (c->count - c->withdrawn != known) {
 			known = c->count - c->withdrawn;

@@ -41,7 +41,6 @@ struct expose {
 	struct expose_target **order;	/* targets in the order in which they are tried */
 	size_t count;		/* of `order` */
 	uint64_t runs;		/* config.stats->runs at expose_open() */
-	double seconds;		/* config.stats->seconds at expose_open() */
 	size_t turn_bytes;	/* memory for the turns of all targets */
 	bool over;		/* no pass follows */
 	/* The current pass: a search, each run of which is a try of another target. */
@@ -246,9 +245,7 @@ static bool budget(struct expose *a, struct search_budget *out)
 
 	*out = *all;
 	out->runs = a->most = all->runs && left < a->pass_count ? left : a->pass_count;
-	out->seconds = all->seconds > 0 ? all->seconds - (stats->seconds - a->seconds) : 0;
-	return out->runs > 0 && (all->seconds <= 0 || out->seconds > 0) &&
-	       !(all->stop && *all->stop);
+	return out->runs > 0 && !deadline_over(&all->deadline);
 }
 
 static size_t plan_size(const struct expose *a)
@@ -299,13 +296,12 @@ static int begin_pass(struct expose *a, struct err *err)
 
 static void end_pass(struct expose *a)
 {
-	volatile sig_atomic_t *stop = a->config.budget.stop;
-
 	a->over |= search_had_enough(a->search);
 	search_close(a->search);
 	a->search = NULL;
 	take_outcomes(a);
-	a->over |= a->most < a->pass_count || (stop && *stop) || !a->pass[a->pass_count - 1].ended;
+	a->over |= a->most < a->pass_count || deadline_over(&a->config.budget.deadline) ||
+		   !a->pass[a->pass_count - 1].ended;
 }
 
 int expose_next(struct expose *a, struct search_run *run, struct err *err)
@@ -336,7 +332,6 @@ struct expose *expose_open(const struct search_config *config, unsigned tries,
 	a->config = *config;
 	a->tries = tries;
 	a->runs = config->stats->runs;
-	a->seconds = config->stats->seconds;
 	a->pass = xcalloc(PASS_RUNS, sizeof(*a->pass));
 	a->order = xcalloc(count + 1, sizeof(*a->order));
 	for (a->count = 0; a->count < count; a->count++)

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "explore/lead/lead_run.h"
 #include "explore/search/observe.h"
+#include "explore/target/leftovers.h"
 #include "trace/read/kinds.h"
 
 /* Most times that the runs to record are repeated while they find new shared granules. */
@@ -131,8 +132,7 @@ static bool is_over(const struct checkfix *cf)
 {
 	const struct search_budget *b = &cf->config->search.budget;
 
-	return (b->stop && *b->stop) || (b->runs && cf->stats->runs >= b->runs) ||
-	       (b->seconds > 0 && clock_seconds() - cf->began >= b->seconds);
+	return (b->runs && cf->stats->runs >= b->runs) || deadline_over(&b->deadline);
 }
 
 static void report_other(struct checkfix *cf, struct search_failure *f)
@@ -194,8 +194,7 @@ static void remap_all(struct checkfix *cf, const char *folder, struct checkfix_k
 static int trace_new_build(struct checkfix *cf, struct checkfix_known *known, size_t count,
 			   struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *folder = xasprintf("%s/snarl-check-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	char *folder = leftovers_template("check");
 	unsigned traces = 0;
 
 	if (!mkdtemp(folder)) {
@@ -328,9 +327,7 @@ static void prepare(struct checkfix *cf, struct trial *t, size_t left, uint64_t 
 
 		budget->runs = wanted < most ? wanted : most;
 	}
-	if (all->seconds > 0)
-		budget->seconds =
-			(all->seconds - (clock_seconds() - cf->began)) * SHARE / (double)left;
+	budget->deadline = deadline_share(&all->deadline, SHARE / (double)left);
 	forget_failures(cf);
 	t->last = budget->runs - 1;
 }

@@ -17,7 +17,8 @@ int hunt_cover(struct hunt *h, struct err *err)
 		if (!hunt_begin(h, HUNT_COVER, &x.search))
 			return 0;
 		x.search.budget.runs = (x.search.budget.runs + left - 1) / left;
-		x.search.budget.seconds /= (double)left;
+		x.search.budget.deadline =
+			deadline_share(&x.search.budget.deadline, 1.0 / (double)left);
 		if (hunt_select(h, i, err) < 0)
 			return -1;
 		cover_input(h->config.cover, h->config.search.program.server.target);

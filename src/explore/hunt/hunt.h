@@ -41,6 +41,7 @@ struct hunt_stats {
 	uint64_t chased;	/* number of iRoots that runs were directed at */
 	uint64_t chased_exposed;	/* number of these that were exposed */
 	const struct cover *cover;	/* iRoot database; NULL: no coverage is kept */
+	size_t cut;		/* number of traces whose analysis was cut short for lack of time */
 	char no_trace[256];	/* why the last recording or analysis of a run failed; "" */
 	const struct leads *list;	/* all leads with their outcomes */
 };

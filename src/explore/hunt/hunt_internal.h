@@ -57,6 +57,7 @@ struct hunt {
 	size_t profiles_most;	/* limit of profile_count in this stage */
 	bool stopped;		/* the listener answered to stop, or the program cannot be run */
 	double began;		/* clock_seconds() at the start */
+	struct deadline late;	/* of analyses that explain a failure */
 };
 
 #define HUNT_GROUP_MOST 6u	/* leads in one run: few to try alone if the run fails */

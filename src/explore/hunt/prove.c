@@ -66,7 +66,7 @@ struct proof_attempt {
 struct budget {
 	bool limited;		/* `runs` is a limit */
 	uint64_t runs;
-	double until;		/* end, in seconds since the hunt began; 0: no limit */
+	struct deadline deadline;
 };
 
 static const struct profile *profile_of(const struct hunt *h, const struct lead *lead)
@@ -269,13 +269,12 @@ static int run_attempts(struct hunt *h, struct budget *b, struct err *err)
 	int result;
 
 	if (!h->attempt_count || !hunt_begin(h, HUNT_PROVE, &config) ||
-	    (b->limited && !b->runs) || (b->until > 0 && h->runs->seconds >= b->until))
+	    (b->limited && !b->runs) || deadline_over(&b->deadline))
 		return 0;
 	h->counted = h->attempt_count;
 	if (b->limited && h->counted > b->runs)
 		h->counted = b->runs;
-	if (b->until > 0)
-		config.budget.seconds = b->until - h->runs->seconds;
+	config.budget.deadline = b->deadline;
 	config.budget.runs = h->counted;
 	config.plan.learned = true;
 	config.program.server.plan_size = plan_size(h);
@@ -455,8 +454,7 @@ int hunt_prove(struct hunt *h, unsigned until, struct err *err)
 		return 0;
 	b.limited = config.budget.runs > 0;
 	b.runs = b.limited ? (uint64_t)((double)config.budget.runs * PROVE_SHARE) + 1 : 0;
-	b.until = config.budget.seconds > 0 ?
-		  h->runs->seconds + config.budget.seconds * PROVE_SHARE : 0;
+	b.deadline = deadline_share(&config.budget.deadline, PROVE_SHARE);
 	for (size_t i = 0; i < ARRAY_SIZE(passes) && result == 0 && passes[i].end <= until; i++) {
 		result = pass(h, passes[i].first, passes[i].end, &b, err);
 		if (passes[i].first == 0)

@@ -8,11 +8,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "explore/target/leftovers.h"
 
 #define TRACE_PASSES 3u		/* most times to record the profile runs of an input */
 #define PASSING_RUNS_MOST 16u	/* to find a passing run after a failure in the profile stage */
 #define PROFILE_SHARE 0.25	/* of --time: after that no further pass begins */
-#define PREDICT_SHARE 0.5	/* of --time: traces whose analysis would take longer are skipped */
+#define PREDICT_SHARE 0.5	/* of --time for all analyses; of the time left for each of them */
 
 const char *hunt_stage_name(enum hunt_stage stage)
 {
@@ -140,6 +141,8 @@ struct hunt *hunt_new(const struct hunt_config *config)
 	h->stats.list = &h->leads;
 	h->stats.cover = config->cover;
 	h->leads.suppress = config->suppress;
+	h->late = deadline_extend(&config->search.budget.deadline, DEADLINE_GRACE);
+	h->leads.deadline = h->passing_leads.deadline = &h->late;
 	h->no_inputs = (struct inputs){ .count = 1 };
 	if (!h->config.inputs)
 		h->config.inputs = &h->no_inputs;
@@ -157,10 +160,9 @@ bool hunt_begin(struct hunt *h, enum hunt_stage stage, struct search_config *out
 	out->plan.strategy = strategy_find("random");
 	out->memory = &h->memory;
 	left->runs = all->runs > h->runs->runs ? all->runs - h->runs->runs : 0;
-	left->seconds = all->seconds > 0 ? all->seconds - h->runs->seconds : 0;
 	h->stats.stage = stage;
-	return !h->stopped && !search_stats_hopeless(h->runs, all) && !(all->stop && *all->stop) &&
-	       (!all->runs || left->runs > 0) && (all->seconds <= 0 || left->seconds > 0);
+	return !h->stopped && !search_stats_hopeless(h->runs, all) &&
+	       (!all->runs || left->runs > 0) && !deadline_over(&all->deadline);
 }
 
 void hunt_report(struct hunt *h, struct search_failure *f)
@@ -177,8 +179,7 @@ void hunt_report(struct hunt *h, struct search_failure *f)
 
 char *hunt_folder(struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *folder = xasprintf("%s/snarl-hunt-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	char *folder = leftovers_template("hunt");
 
 	if (mkdtemp(folder))
 		return folder;
@@ -206,8 +207,8 @@ static void record_passing_runs(struct hunt *h, struct leads *out)
 	config.plan.strategy = strategy_find("pos");
 	config.memory = &memory;
 	config.stats = &stats;
-	for (unsigned i = 0;
-	     folder && (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
+	for (unsigned i = 0; folder && !deadline_over(&config.budget.deadline) &&
+			     (i < h->config.profiles || (!passed && i < PASSING_RUNS_MOST)); i++) {
 		char *path = xasprintf("%s/%u", folder, i);
 		/* If runs with few switches all fail, runs by the strategy follow. */
 		struct profile_order order = { .run = i, .by_strategy = i >= h->config.profiles,
@@ -274,13 +275,17 @@ bool hunt_record_run(struct hunt *h, const struct search_config *config,
 
 int hunt_predict(struct hunt *h, const char *path, size_t profile)
 {
+	struct deadline part = deadline_share(&h->config.search.budget.deadline, PREDICT_SHARE);
 	enum hunt_stage stage = h->stats.stage;
 	struct err err;
 	int result;
 
 	h->stats.stage = HUNT_PREDICT;
 	h->leads.profile = profile;
+	h->leads.deadline = &part;
 	result = leads_add_trace(&h->leads, path, &err);
+	h->leads.deadline = &h->late;
+	h->stats.cut = h->leads.cut;
 	if (result < 0)
 		snprintf(h->stats.no_trace, sizeof(h->stats.no_trace), "%.250s", err.text);
 	h->stats.predicted = h->leads.predicted;
@@ -322,18 +327,19 @@ static void record_profiles(struct hunt *h, const char *folder, size_t first)
 	}
 }
 
-/* True if `more` seconds from now less than this share of --time will be used. */
+/* True if `more` seconds from now less than this share of the time will be used. */
 static bool has_time(const struct hunt *h, double share, double more)
 {
-	double all = h->config.search.budget.seconds;
+	double used = clock_seconds() - h->began;
+	double left = deadline_left(&h->config.search.budget.deadline);
 
-	return all <= 0 || clock_seconds() - h->began + more < all * share;
+	return used + more < (used + left) * share;
 }
 
 /* Analyses the traces of the profiles from `first` on: at least one, the others if time allows. */
 static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 {
-	volatile sig_atomic_t *stop = h->config.search.budget.stop;
+	const struct deadline *end = &h->config.search.budget.deadline;
 	double longest = 0;
 
 	h->stats.stage = HUNT_PREDICT;
@@ -341,7 +347,7 @@ static void predict_profiles(struct hunt *h, const char *folder, size_t first)
 		char *path = xasprintf("%s/%zu", folder, i);
 		double began = clock_seconds();
 
-		if (!h->stopped && !(stop && *stop) &&
+		if (!h->stopped && !deadline_over(end) &&
 		    (i == first || has_time(h, PREDICT_SHARE, longest))) {
 			on_progress(h, h->runs);
 			hunt_predict(h, path, i);

@@ -118,6 +118,7 @@ static struct followed *follow_trace(const struct leads *l, size_t count, const 
 
 	if (!r)
 		return NULL;
+	reader_until(r, l->deadline);
 	followed = xcalloc(count + 1, sizeof(*followed));
 	follow_all(l, count, r, followed);
 	reader_close(r);

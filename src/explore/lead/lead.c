@@ -19,6 +19,7 @@ struct study {
 	struct findings *found;
 	struct names *names;
 	const struct suppressions *suppress;
+	bool cut;		/* the analysis did not see the whole trace */
 };
 
 void lead_free(struct lead *lead)
@@ -76,11 +77,13 @@ static int study_read(struct study *s, const char *path, const struct leads *l,
 	if (!s->reader)
 		return -1;
 	analysis_context_init(&s->ctx);
+	s->ctx.deadline = l->deadline;
 	s->found = findings_new();
 	if (analysis_run(s->reader, which, &s->ctx, s->found, &stats, err) < 0) {
 		study_close(s);
 		return -1;
 	}
+	s->cut = stats.cut;
 	return 0;
 }
 
@@ -196,6 +199,7 @@ int leads_add_trace(struct leads *l, const char *path, struct err *err)
 		return -1;
 	prune_list(s.found, true, &list);
 	rank_list(&list, NULL);
+	l->cut += s.cut;
 	l->predicted += list.predicted;
 	l->seen += list.dropped[DROP_SEEN];
 	l->doubtful += list.doubtful;

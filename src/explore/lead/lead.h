@@ -97,6 +97,8 @@ struct leads {
 	uint64_t predicted;	/* number of candidates of all traces, before pruning */
 	uint64_t seen;		/* number of these that happened in a run that passed */
 	uint64_t doubtful;	/* number of leads that seem impossible by the values read */
+	const struct deadline *deadline;	/* of analyses, which it cuts short; or NULL */
+	size_t cut;		/* number of traces whose analysis was cut short */
 	size_t profile;		/* the caller sets it: `profile` of the leads added next */
 	struct map known_orders;	/* private: hashes of the orders of all leads */
 };

@@ -3,10 +3,10 @@
  */
 #include "explore/schedule/schedule.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "explore/schedule/trust.h"
 #include "sched/strategy.h"
 
@@ -211,14 +211,12 @@ int schedule_write(const struct schedule *s, const char *path, struct err *err)
 {
 	struct schedule sealed = *s;
 	struct buf text = { 0 };
-	FILE *f = fopen(path, "we");
-	bool ok = f != NULL;
+	int result;
 
 	sealed.seal = schedule_seal(s);
 	schedule_text(&sealed, &text);
 	free(sealed.seal);
-	ok = ok && fwrite(text.data, 1, text.size, f) == text.size;
-	ok = (!f || fclose(f) == 0) && ok;
+	result = file_replace(path, &text, err);
 	buf_free(&text);
-	return ok ? 0 : err_set(err, "cannot write %s: %s", path, strerror(errno));
+	return result;
 }

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-
 #define TURNS_ROOM 4096u	/* turns that a plan may have beyond those of the schedule */
 #define ORDERS_ROOM 64u		/* orders that a plan may have */
 
@@ -12,15 +10,20 @@ int attempt_open(struct attempt *a, const struct attempt_config *config, const s
 		 struct err *err)
 {
 	struct server_config server = {
-		.target = config->replay.target, .backend = config->replay.backend,
-		.exec = config->replay.exec, .options = config->replay.options,
-		.timeout = config->replay.timeout, .keep = s->check ? CAPTURE_CHECK : 0,
+		.target = config->replay.target,
+		.backend = config->replay.backend,
+		.exec = config->replay.exec,
+		.options = config->replay.options,
+		.timeout = config->replay.timeout,
+		.deadline = &a->deadline,
+		.keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = sizeof(struct sched_plan) + ORDERS_ROOM * sizeof(struct sched_order) +
 			     (s->turn_count + TURNS_ROOM) * sizeof(struct sched_turn),
 	};
 
 	*a = (struct attempt){ .config = *config, .seed = s->seed, .run = s->run, .flags = s->flags,
-			       .err = err };
+			       .deadline = *config->deadline, .err = err };
+	a->config.replay.deadline = &a->deadline;
 	oracle_from(&a->oracle, s);
 	a->oracle.ignore = config->replay.ignore;
 	schedule_granules(s, &a->granules);
@@ -35,14 +38,13 @@ void attempt_close(struct attempt *a)
 
 bool attempt_over(const struct attempt *a)
 {
-	return a->broken || a->runs >= a->most || (a->config.stop && *a->config.stop) ||
-	       (a->until > 0 && clock_seconds() >= a->until);
+	return a->broken || a->runs >= a->most || deadline_over(&a->deadline);
 }
 
 void attempt_allow(struct attempt *a, uint64_t runs, double seconds)
 {
 	a->most = runs < UINT32_MAX - a->runs ? a->runs + (unsigned)runs : UINT32_MAX;
-	a->until = seconds > 0 ? clock_seconds() + seconds : 0;
+	a->deadline = deadline_within(a->config.deadline, seconds);
 }
 
 struct ctl_request *attempt_prepare(struct attempt *a, const char *strategy)
@@ -88,11 +90,9 @@ bool attempt_run(struct attempt *a)
 	a->runs++;
 	a->got = (struct oracle_result){ .verdict = ORACLE_BROKEN };
 	if (server_run(&a->server, a->err) < 0) {
-		a->broken = true;
+		a->broken = !deadline_over(&a->deadline);
 		return false;
 	}
-	if (a->config.progress)
-		a->config.progress(a->config.ctx);
 	if (a->server.result.lost)
 		return false;
 	a->broken = oracle_judge(&a->oracle, &a->server, &a->got, a->err) < 0;

@@ -13,16 +13,13 @@
 #ifndef EXPLORE_SEARCH_ATTEMPT_H
 #define EXPLORE_SEARCH_ATTEMPT_H
 
-#include <signal.h>
-
+#include "base/deadline.h"
 #include "explore/search/oracle.h"
 #include "explore/search/replay_schedule.h"
 
 struct attempt_config {
 	struct replay_config replay;
-	volatile sig_atomic_t *stop;	/* not 0: make no more runs; may be NULL */
-	void (*progress)(void *ctx);	/* called after each run; may be NULL */
-	void *ctx;			/* argument of `progress` */
+	const struct deadline *deadline;	/* of all runs; outlives the attempts */
 };
 
 struct attempt {
@@ -33,7 +30,7 @@ struct attempt {
 	struct buf granules;		/* uint64_t[]: the schedule's shared granules */
 	unsigned runs;		/* runs made so far */
 	unsigned most;		/* limit of `runs` */
-	double until;		/* begin no run after this clock_seconds(); 0: no limit */
+	struct deadline deadline;	/* of the runs allowed last; no run outlasts it */
 	struct oracle_result got;	/* result of the last run */
 	bool broken;		/* no run can be made any more; *err has the reason */
 	struct err *err;	/* of attempt_open() */
@@ -44,7 +41,7 @@ int attempt_open(struct attempt *a, const struct attempt_config *config, const s
 		 struct err *err);
 void attempt_close(struct attempt *a);
 
-/* Allows `runs` more runs within the next `seconds`; 0 seconds: no time limit. */
+/* Allows `runs` more runs within the next `seconds`, and within config.deadline. */
 void attempt_allow(struct attempt *a, uint64_t runs, double seconds);
 
 /* Resets the request for a run by `strategy`. The caller may change it before attempt_run(). */
@@ -57,7 +54,7 @@ bool attempt_plan(struct attempt *a, const struct sched_turn *turns, size_t turn
 /* Makes the run. True: it failed, as the known failure or otherwise; see a->got. */
 bool attempt_run(struct attempt *a);
 
-/* True: make no more runs. Number, time or `stop` forbids it, or a->broken is set. */
+/* True: make no more runs. Number or time forbids it, or a->broken is set. */
 bool attempt_over(const struct attempt *a);
 
 #endif

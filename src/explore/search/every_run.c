@@ -69,7 +69,7 @@ bool every_run_fails(const struct search_config *config, const struct search_fai
 		c.plan.depth = ways[i].depth;
 		c.plan.keep_going = true;
 		c.budget.runs = RUNS_EACH;
-		c.budget.seconds = SECONDS_EACH;
+		c.budget.deadline = deadline_within(&config->budget.deadline, SECONDS_EACH);
 		c.memory = NULL;
 		c.stats = &stats;
 		count_runs(&c, fingerprint, &t);

@@ -230,7 +230,6 @@ static struct search_failure *retry_once(const struct search_config *config,
 struct search_failure *profile_again(const struct search_config *config,
 				     struct search_memory *memory, struct search_failure *f)
 {
-	const volatile sig_atomic_t *stop = config->budget.stop;
 	uint64_t identity = oracle_identity(&f->result, config->program.places);
 	struct search_failure *again = NULL;
 	struct server server = { 0 };
@@ -241,7 +240,8 @@ struct search_failure *profile_again(const struct search_config *config,
 		return f;
 	/* Three runs like the failing one, each with more granules known; then other strategies. */
 	if (server_open(&server, &config->program.server, &err) == 0)
-		for (uint64_t i = 0; !again && i < RETRIES_MAX && !(stop && *stop); i++)
+		for (uint64_t i = 0;
+		     !again && i < RETRIES_MAX && !deadline_over(&config->budget.deadline); i++)
 			again = retry_once(config, memory, i < 3 ? f->schedule.run : i - 3,
 					   identity, &server);
 	server_close(&server);

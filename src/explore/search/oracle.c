@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "explore/search/ignore.h"
@@ -226,13 +227,30 @@ static void judge_runtime(const struct ctl_report *report, struct oracle_result 
 	}
 }
 
-/* Runs the --check command. Returns 0: passed, 1: failed, -1: it could not be run. */
-static int run_check(const struct oracle *o, const struct server *s, int code, struct err *err)
+#define CHECK_SLOW 2	/* result of a check that did not end in time */
+
+/* A check that does not end says nothing about the run. Returns CHECK_SLOW, -1 if all time is up.
+ */
+static int give_up_check(struct oracle *o, const struct server *s, struct err *err)
+{
+	if (deadline_over(s->config.deadline))
+		return err_set(err, "%s", deadline_why(s->config.deadline));
+	if (!o->check_slow)
+		log_warn("--check '%s' did not end within %g s (--timeout) and was killed: such "
+			 "runs count "
+			 "neither as passed nor as failed",
+			 o->check, s->config.timeout);
+	o->check_slow = true;
+	return CHECK_SLOW;
+}
+
+/* Runs the --check command. Returns 0: passed, 1: failed, CHECK_SLOW, -1: it could not be run. */
+static int run_check(struct oracle *o, const struct server *s, int code, struct err *err)
 {
 	char *argv[] = { (char *)"/bin/sh", (char *)"-c", (char *)o->check, NULL }, number[16];
 	struct proc_start start = { .argv = argv, .name = "SNARL_STATUS", .value = number,
 				    .in = memfd_create("snarl-output", MFD_CLOEXEC),
-				    .out = STDERR_FILENO, .error = -1 };
+				    .out = STDERR_FILENO, .error = -1, .own_group = true };
 	struct buf text = { 0 };
 	pid_t pid = -1;
 	int status = -1;
@@ -246,12 +264,14 @@ static int run_check(const struct oracle *o, const struct server *s, int code, s
 	else
 		pid = proc_spawn(&start, NULL, err);
 	if (pid > 0)
-		status = proc_wait(pid);
+		status = proc_wait_group(pid, s->config.timeout, s->config.deadline);
 	if (start.in >= 0)
 		close(start.in);
 	buf_free(&text);
 	if (pid < 0)
 		return -1;
+	if (status < 0)
+		return give_up_check(o, s, err);
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
 		return err_set(err, "--check '%s' cannot be run: exit status %d", o->check,
 			       WEXITSTATUS(status));
@@ -270,8 +290,12 @@ static int judge_end(struct oracle *o, const struct server *s, struct oracle_res
 	}
 	if (o->check) {
 		failed = run_check(o, s, proc_code(status), err);
-		if (failed)
+		if (failed == CHECK_SLOW) {
+			r->verdict = ORACLE_INCONCLUSIVE;
+			r->failure = ORACLE_TIMEOUT;
+		} else if (failed) {
 			fail(r, ORACLE_CHECK, 0);
+		}
 		return failed < 0 ? -1 : 0;
 	}
 	if (o->exit != ORACLE_ANY_EXIT && WEXITSTATUS(status) != o->exit) {

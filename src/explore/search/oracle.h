@@ -68,6 +68,7 @@ struct oracle {
 	bool same_output;	/* expect the stdout of the first run that passes */
 	const char *check;	/* shell command that reads stdout of the run; status 0: passed */
 	struct ignore *ignore;	/* failures that count as passing; NULL: none; not owned */
+	bool check_slow;	/* a check exceeded the run's time limit; the user was told */
 };
 
 struct oracle_site {

@@ -44,11 +44,12 @@ static void close_pipes(struct pipes *p)
 			close(all[i]);
 }
 
-/* Captures the output until the program ends; its children may live on. */
-static void attend(struct server_result *r, pid_t pid, const struct pipes *p, double timeout)
+/* Captures the output until the program ends; its children may live on. False: it was abandoned. */
+static bool attend(struct server_result *r, pid_t pid, const struct pipes *p,
+		   const struct server_config *config)
 {
 	double began = clock_seconds();
-	bool ended = false;
+	bool ended = false, abandoned = false;
 
 	while (!ended) {
 		struct pollfd polls[] = { { .fd = p->out[0], .events = POLLIN },
@@ -61,21 +62,29 @@ static void attend(struct server_result *r, pid_t pid, const struct pipes *p, do
 			usleep(1000);
 		capture_drain(&r->out, p->out[0]);
 		capture_drain(&r->error, p->error[0]);
-		if (!ended && timeout > 0 && clock_seconds() - began > timeout && !r->timed_out) {
+		if (!ended && config->timeout > 0 && clock_seconds() - began > config->timeout &&
+		    !r->timed_out) {
 			r->timed_out = true;
+			kill(pid, SIGKILL);
+		}
+		if (!ended && !abandoned && deadline_over(config->deadline)) {
+			abandoned = true;
 			kill(pid, SIGKILL);
 		}
 	}
 	r->seconds = clock_seconds() - began;
+	return !abandoned;
 }
 
-static int run(const struct target *t, const char *options, double timeout, struct server_result *r,
+static int run(const struct server_config *config, const char *options, struct server_result *r,
 	       struct err *err)
 {
+	const struct target *t = config->target;
 	struct proc_start start = { .name = SNARL_OPTIONS_ENV };
 	char *value = xasprintf("mode=record:quiet=1:times=all:%s", options), **argv;
 	struct pipes p;
 	size_t count = 0;
+	bool whole = true;
 	pid_t pid = -1;
 
 	while (t->argv[count])
@@ -95,19 +104,21 @@ static int run(const struct target *t, const char *options, double timeout, stru
 		close(p.out[1]);
 		close(p.error[1]);
 		p.out[1] = p.error[1] = -1;
-		attend(r, pid, &p, timeout);
+		whole = attend(r, pid, &p, config);
 	}
 	close_pipes(&p);
 	free(argv);
 	free(value);
+	if (!whole)
+		return err_set(err, "%s", deadline_why(config->deadline));
 	return pid > 0 ? 0 : -1;
 }
 
-int plain_trace(const struct target *target, struct oracle *oracle, double timeout,
-		const char *path, struct oracle_result *out, struct err *err)
+int plain_trace(const struct search_program *program, const char *path, struct oracle_result *out,
+		struct err *err)
 {
 	/* The oracle judges a struct server: here with an all-zero report. */
-	struct server s = { .block = xcalloc(1, sizeof(*s.block)) };
+	struct server s = { .config = program->server, .block = xcalloc(1, sizeof(*s.block)) };
 	struct replay_trace trace;
 	struct err closing;
 	int result = replay_trace_open(&trace, path, false, err);
@@ -115,9 +126,9 @@ int plain_trace(const struct target *target, struct oracle *oracle, double timeo
 	capture_clear(&s.result.out);
 	capture_clear(&s.result.error);
 	if (result == 0)
-		result = run(target, trace.options, timeout, &s.result, err);
+		result = run(&program->server, trace.options, &s.result, err);
 	if (result == 0)
-		result = oracle_judge(oracle, &s, out, err);
+		result = oracle_judge(program->oracle, &s, out, err);
 	if (replay_trace_close(&trace, result == 0, &closing) < 0 && result == 0 &&
 	    out->verdict == ORACLE_PASSED)
 		result = err_set(err, "%s; was it built with snarl-cc?", closing.text);

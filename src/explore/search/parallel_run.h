@@ -4,14 +4,14 @@
 #ifndef EXPLORE_SEARCH_PARALLEL_RUN_H
 #define EXPLORE_SEARCH_PARALLEL_RUN_H
 
-#include "explore/search/oracle.h"
-#include "explore/target/target.h"
+#include "explore/search/search.h"
 
 /*
  * Runs the program, writes the trace to `path` and the verdict to *out. A failing run may leave no
- * trace. Returns -1 if the program cannot be run, or if a passing run leaves no trace.
+ * trace. Returns -1 if the program cannot be run, if its deadline comes first, or if a passing
+ * run leaves no trace.
  */
-int plain_trace(const struct target *target, struct oracle *oracle, double timeout,
-		const char *path, struct oracle_result *out, struct err *err);
+int plain_trace(const struct search_program *program, const char *path, struct oracle_result *out,
+		struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define LOST_RETRIES 3	/* tries to make a run during which the fork server does not die */
@@ -11,9 +12,13 @@ int replay_open(struct replay *r, const struct replay_config *config, const stru
 		struct err *err)
 {
 	struct server_config server = {
-		.target = config->target, .backend = config->backend, .exec = config->exec,
+		.target = config->target,
+		.backend = config->backend,
+		.exec = config->exec,
 		.options = config->options,
-		.timeout = config->timeout, .keep = s->check ? CAPTURE_CHECK : 0,
+		.timeout = config->timeout,
+		.deadline = config->deadline,
+		.keep = s->check ? CAPTURE_CHECK : 0,
 		.plan_size = schedule_plan_size(s),
 	};
 
@@ -84,6 +89,33 @@ bool replay_same(const struct schedule *s, const struct oracle_result *result)
 	return same;
 }
 
+/*
+ * True if `made` replays in `seconds` have to be enough: another one would take too long. The grace
+ * of the deadline is for the first REPLAY_LEAST, and for what comes after the replays.
+ */
+static bool is_enough(const struct replay_config *config, unsigned made, double seconds)
+{
+	struct deadline early = config->deadline ? *config->deadline : (struct deadline){ 0 };
+
+	early.grace = 0;
+	return made >= REPLAY_LEAST &&
+	       ((config->patience > 0 && seconds + seconds / made > config->patience) ||
+		seconds / made > deadline_left(&early));
+}
+
+static void tell_task(const struct replay_config *config, unsigned made, unsigned times,
+		      double seconds)
+{
+	if (!config->task)
+		return;
+	if (made && seconds / made >= 1)
+		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u, %.0f s each",
+			 made + 1, times, seconds / made);
+	else
+		snprintf(config->task, REPLAY_TASK, "replaying the failure: %u of %u", made + 1,
+			 times);
+}
+
 unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
 		      const struct places *places, unsigned *made, struct oracle_result *other,
 		      struct err *err)
@@ -91,11 +123,14 @@ unsigned replay_prove(struct schedule *s, const struct replay_config *config, un
 	struct oracle expect;
 	struct oracle_result got;
 	struct replay replay;
+	double began = clock_seconds();
 	unsigned good = 0;
 	int code = replay_open(&replay, config, s, err);
 
 	oracle_from(&expect, s);
-	for (*made = 0; code == 0 && *made < times; ++*made) {
+	for (*made = 0; code == 0 && *made < times &&
+			!is_enough(config, *made, clock_seconds() - began); ++*made) {
+		tell_task(config, *made, times, clock_seconds() - began);
 		code = replay_once(&replay, s, places, &expect, &got, err);
 		if (code < 0)
 			break;

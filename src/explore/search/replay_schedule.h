@@ -9,6 +9,9 @@
 #include "explore/target/worker.h"
 #include "symbol/program_sites.h"
 
+#define REPLAY_TASK 128u	/* bytes of a task */
+#define REPLAY_LEAST 3u		/* replays without which a failure is not proved */
+
 struct replay_config {
 	const struct target *target;
 	const char *backend;	/* NULL: the runtime's default */
@@ -17,6 +20,9 @@ struct replay_config {
 	double timeout;		/* seconds per run; 0: no limit */
 	uint64_t max_steps;	/* 0: no limit */
 	struct ignore *ignore;	/* failures that count as passing in variations of a run; or NULL */
+	const struct deadline *deadline;	/* abandon the run that comes to it; NULL: none */
+	double patience;	/* seconds for replay_prove(), after REPLAY_LEAST; 0: no limit */
+	char *task; /* REPLAY_TASK bytes: what is going on, for the progress line; or NULL */
 };
 
 struct replay {
@@ -44,8 +50,9 @@ int replay_once(struct replay *r, const struct schedule *s, const struct places 
  * Replays `s` up to `times` times, until a replay does not end in s->failure. Returns how many did.
  * The first of these adds its event checks to `s`, which the following replays have to match.
  *
- * *made: replays made. *other: the result of the replay that ended in another way; untouched if
- * there is none.
+ * *made: replays made, fewer than `times` if the program could no longer be run, or if they last so
+ * long that config->patience or config->deadline is over. *other: the result of the replay that
+ * ended in another way; untouched if there is none.
  */
 unsigned replay_prove(struct schedule *s, const struct replay_config *config, unsigned times,
 		      const struct places *places, unsigned *made, struct oracle_result *other,

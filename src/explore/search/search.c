@@ -114,12 +114,12 @@ bool search_stats_hopeless(const struct search_stats *stats, const struct search
 	uint64_t limited = stats->cut + stats->timed_out;
 
 	return (limited == stats->runs && limited >= ENDED_LEAST) ||
-	       (budget->seconds <= 0 && stats->timed_out >= TIMED_OUT_MOST);
+	       (budget->deadline.until <= 0 && stats->timed_out >= TIMED_OUT_MOST);
 }
 
-static bool interrupted(const struct search *s)
+static bool is_late(const struct search *s)
 {
-	return s->stopping || (s->config.budget.stop && *s->config.budget.stop);
+	return deadline_over(&s->config.budget.deadline);
 }
 
 /* No further run begins, except to repeat a lost one. */
@@ -127,9 +127,7 @@ static bool is_spent(const struct search *s)
 {
 	const struct search_budget *b = &s->config.budget;
 
-	return s->over || interrupted(s) ||
-	       (b->seconds > 0 && clock_seconds() - s->began >= b->seconds) ||
-	       (b->runs && s->next >= b->runs);
+	return s->over || s->stopping || is_late(s) || (b->runs && s->next >= b->runs);
 }
 
 /* Fills in the request from the plan and from the memory of earlier generations. */
@@ -353,7 +351,7 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 		return NO_EVENT;
 	}
 	if (oracle_judge(s->config.program.oracle, &w->server, &s->result, err) < 0)
-		return -1;
+		return is_late(s) ? NO_EVENT : -1; /* the time was up during the --check command */
 	if (s->result.verdict == ORACLE_BROKEN)
 		return err_set(err, "the program cannot be controlled: %.300s", s->result.text);
 	stats->runs++;
@@ -380,7 +378,7 @@ static int end_run(struct search *s, struct worker *w, struct search_run *run, s
 /* Takes the number of the next run. False: no run may begin now. */
 static bool take_run(struct search *s, uint64_t *run)
 {
-	if (s->lost_run != UINT64_MAX) {
+	if (s->lost_run != UINT64_MAX && !is_late(s)) {
 		*run = s->lost_run;
 		s->lost_run = UINT64_MAX;
 		return true;
@@ -413,7 +411,16 @@ static void wait_for_any(struct search *s)
 			count += server_polls(&s->workers[i].server, polls + count);
 			timeout = ms >= 0 && ms < timeout ? ms : timeout;
 		}
-	poll(polls, count, timeout);
+	poll(polls, count, deadline_poll(&s->config.budget.deadline, timeout));
+}
+
+static void abandon_runs(struct search *s)
+{
+	for (unsigned i = 0; i < s->count; i++) {
+		if (s->workers[i].busy)
+			server_abandon(&s->workers[i].server);
+		s->workers[i].busy = false;
+	}
 }
 
 /* Gives a run to the next idle worker. If there is none, waits for the runs in progress. */
@@ -428,6 +435,8 @@ static int begin_runs(struct search *s, struct search_run *run)
 		return give_begin(s, w, run);
 	}
 	s->at = 0;
+	if (is_late(s))
+		abandon_runs(s);
 	s->step = any_busy(s) ? STEP_END : STEP_REPORT;
 	if (s->step == STEP_END)
 		wait_for_any(s);
@@ -565,10 +574,10 @@ static int do_housekeeping(struct search *s, struct search_run *run)
 	return SEARCH_PROGRESS;
 }
 
-/* The budget ends a search at a generation's end; an interruption ends it at once. */
+/* The budget ends a search at a generation's end; search_stop() ends it at once. */
 static int check_over(struct search *s)
 {
-	bool over = s->generation_ended ? is_spent(s) : interrupted(s);
+	bool over = s->generation_ended ? is_spent(s) : s->stopping;
 
 	s->generation_ended = false;
 	s->at = 0;

@@ -25,10 +25,10 @@
 #ifndef EXPLORE_SEARCH_SEARCH_H
 #define EXPLORE_SEARCH_SEARCH_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "explore/search/failure.h"
 #include "explore/search/oracle.h"
 #include "explore/search/search_memory.h"
@@ -80,8 +80,7 @@ struct search_plan {
 /* Limits of the search. */
 struct search_budget {
 	uint64_t runs;		/* 0: no limit */
-	double seconds;		/* 0: no limit */
-	volatile sig_atomic_t *stop;	/* end soon if not 0, for signal handlers; or NULL */
+	struct deadline deadline; /* runs in progress are abandoned, failures still reported */
 };
 
 struct search_config {
@@ -156,7 +155,7 @@ void search_answer(struct search *s, enum search_answer answer);
 /* Whether the caller answered a failure with SEARCH_ENOUGH. */
 bool search_had_enough(const struct search *s);
 
-/* Ends the search soon; has the effect of budget.stop. */
+/* Ends the search: abandons the runs in progress, and drops failures not reported yet. */
 void search_stop(struct search *s);
 
 /* Callbacks of a command that makes several searches. */

@@ -136,7 +136,7 @@ static const char *counts_damage(const struct ctl_block *b, const struct ctl_rep
 
 	if (r->outcome > CTL_UNSUPPORTED)
 		return "the outcome";
-	if (r->failure > CTL_FAIL_MISUSE || (r->outcome == CTL_FAILED && !r->failure))
+	if (r->failure > CTL_FAIL_OVERFLOW || (r->outcome == CTL_FAILED && !r->failure))
 		return "the kind of failure";
 	if (r->threads > CTL_THREADS || r->thread >= CTL_THREADS)
 		return "the number of threads";

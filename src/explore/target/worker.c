@@ -223,12 +223,27 @@ void server_wait(struct server *s)
 	server_poll(s, server_poll_timeout(s));
 }
 
+void server_abandon(struct server *s)
+{
+	if (s->state == SERVER_BUSY)
+		server_down(s);
+}
+
 int server_run(struct server *s, struct err *err)
 {
+	const struct deadline *end = s->config.deadline;
+
+	if (deadline_over(end))
+		return err_set(err, "%s", deadline_why(end));
 	if (server_start(s, err) < 0)
 		return -1;
-	while (!server_attend(s))
+	while (!server_attend(s)) {
+		if (deadline_over(end)) {
+			server_abandon(s);
+			return err_set(err, "%s", deadline_why(end));
+		}
 		server_wait(s);
+	}
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "abi/control_block.h"
+#include "base/deadline.h"
 #include "base/err.h"
 #include "explore/target/capture.h"
 #include "explore/target/target.h"
@@ -36,6 +37,7 @@ struct server_config {
 	bool exec;		/* a process for every run, no fork server */
 	const char *options;	/* further SNARL_OPTIONS, or NULL */
 	double timeout;		/* seconds a run may take; 0: no limit */
+	const struct deadline *deadline;	/* of server_run() and of the start; NULL: none */
 	size_t keep;		/* bytes of stdout to keep; 0: CAPTURE_HEAD */
 	uint64_t plan_size;	/* bytes of the plan area */
 	uint64_t profile_size;	/* bytes of the iRoot profile, for runs with CTL_PROFILE; 0: none */
@@ -130,7 +132,13 @@ int server_poll_timeout(const struct server *s);
 /* Waits until server_attend() has something to do, for a caller with one worker. */
 void server_wait(struct server *s);
 
-/* Makes one run, from server_start() to its end. The result is in s->result. */
+/* Kills the run in progress, without a result. The next server_start() starts the target anew. */
+void server_abandon(struct server *s);
+
+/*
+ * Makes one run, from server_start() to its end. The result is in s->result. -1 also if
+ * config.deadline came first: the run is abandoned.
+ */
 int server_run(struct server *s, struct err *err);
 
 /*

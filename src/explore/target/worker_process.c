@@ -128,7 +128,8 @@ static int await_hello(struct server *s)
 	struct ctl_message m;
 	int got;
 
-	while ((got = server_receive(s, &m)) == 0 && clock_seconds() < limit) {
+	while ((got = server_receive(s, &m)) == 0 && clock_seconds() < limit &&
+	       !deadline_over(s->config.deadline)) {
 		server_drain(s, &s->before_out, &s->before_error);
 		server_poll(s, TICK_MS);
 	}
@@ -164,6 +165,9 @@ static int explain_no_hello(struct server *s, int status, struct err *err)
 	if (!block_read(s))
 		return err_set(err, "%s damaged the memory shared with snarl before main: "
 			       "%s makes no sense", program, s->result.damage);
+	if (deadline_over(s->config.deadline))
+		return err_set(err, "%s before main of %s", deadline_why(s->config.deadline),
+			       program);
 	if (s->block->report.outcome == CTL_UNSUPPORTED)
 		return err_set(err, "%s cannot be controlled: %.300s", program,
 			       s->block->report.text);

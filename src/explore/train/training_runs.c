@@ -10,6 +10,7 @@
 #include "base/pause.h"
 #include "explore/search/observe.h"
 #include "explore/search/parallel_run.h"
+#include "explore/target/orphans.h"
 
 /*
  * On a busy machine, or with small inputs, the threads of parallel runs may hardly overlap. But an
@@ -49,6 +50,7 @@ struct job {
 	pthread_t reader;
 	struct learner_reading read;
 	struct pause *pause;	/* of struct runs */
+	const struct deadline *deadline;	/* that of struct runs for readers */
 };
 
 /* The state of training_make(). */
@@ -65,6 +67,7 @@ struct runs {
 	struct job *jobs;	/* ring buffer, in the order of the runs */
 	size_t first, pending, most;	/* oldest job, number of jobs, size of `jobs` */
 	unsigned errors;	/* number of runs in a row that could not be made */
+	struct deadline late;	/* of readers: the budget's and a grace */
 	struct pause pause;	/* readers rest while a parallel run needs the processors */
 };
 
@@ -141,8 +144,7 @@ static int make_run(struct runs *r, struct job *j, struct err *err)
 	unlink(j->path);
 	if (j->way == WAY_PARALLEL) {
 		pause_begin(&r->pause);
-		code = plain_trace(p->server.target, p->oracle, p->server.timeout, j->path, &result,
-				   err);
+		code = plain_trace(p, j->path, &result, err);
 		pause_end(&r->pause);
 		j->passed = code == 0 && result.verdict == ORACLE_PASSED;
 		return code;
@@ -162,7 +164,7 @@ static void *read_job(void *arg)
 	learner_read(&j->read, j->path,
 		     !j->passed ? LEARNER_FAILED :
 		     j->way == WAY_PROBE ? LEARNER_PROBE : LEARNER_PASSED,
-		     j->granularity, j->seed, j->pause);
+		     j->granularity, j->seed, j->pause, j->deadline);
 	return NULL;
 }
 
@@ -190,7 +192,7 @@ static int learn_from(struct runs *r, struct job *j, struct err *err)
 	int code = learner_take(r->l, &j->read, r->input, names[j->way], &news, err);
 
 	/* The trace of a failing run may be damaged: its errors and its news are ignored. */
-	if (!j->passed)
+	if (!j->passed || (code < 0 && j->read.trace && reader_is_late(j->read.trace)))
 		return 0;
 	if (code == 0)
 		(j->way == WAY_PROBE ? add_probe : training_add)(r->t, &news);
@@ -253,17 +255,9 @@ static char *join(char *const *words)
 	return (char *)b.data;
 }
 
-static bool interrupted(const struct runs *r)
-{
-	return r->search.budget.stop && *r->search.budget.stop;
-}
-
 static bool is_over(const struct runs *r)
 {
-	double seconds = r->search.budget.seconds;
-
-	return interrupted(r) || r->t->saturated ||
-	       (seconds > 0 && clock_seconds() - r->c->began >= seconds);
+	return r->t->saturated || deadline_over(&r->search.budget.deadline);
 }
 
 /* Makes a run. 1: there is another job; 0: there is none, try again; -1: error. */
@@ -275,8 +269,9 @@ static int begin_job(struct runs *r, enum way way, struct err *err)
 	j->way = way;
 	j->seed = r->search.plan.seed + r->made;
 	code = make_run(r, j, err);
-	/* Ctrl-C reaches the program, too, so that its failure means nothing. */
-	if (interrupted(r))
+	/* The run was abandoned; or Ctrl-C reached the program, too, so that its failure means
+	 * nothing. */
+	if (deadline_over(&r->search.budget.deadline))
 		return 0;
 	/* Some programs cannot be controlled. Training goes on with parallel runs. */
 	if (code < 0 && way != WAY_PARALLEL && way != WAY_SCHEDULE) {
@@ -334,14 +329,19 @@ int training_make(const struct training_config *config, struct learner *l, struc
 			  .pause = PAUSE_INIT };
 	int code;
 
+	r.late = deadline_extend(&config->search.budget.deadline, DEADLINE_GRACE / 2);
+	r.late.tick = NULL;	/* readers are threads of their own */
 	r.search.memory = &r.memory;
 	r.jobs = xcalloc(r.most, sizeof(*r.jobs));
 	for (size_t i = 0; i < r.most; i++) {
 		r.jobs[i].pause = &r.pause;
+		r.jobs[i].deadline = &r.late;
 		r.jobs[i].path =
 			xasprintf("%s/learn-%d-%zu.snarl", config->scratch, (int)getpid(), i);
 	}
+	orphans_adopt();
 	code = make_runs(&r, err);
+	orphans_end_all(NULL, 0);
 	search_memory_free(&r.memory);
 	for (size_t i = 0; i < r.most; i++) {
 		unlink(r.jobs[i].path);		/* an interrupted run may have left its trace */

@@ -23,7 +23,6 @@ struct training_tally {
 struct training_config {
 	/* Of all runs; strategy and memory are ignored. plan.jobs: most traces read at a time. */
 	struct search_config search;
-	double began;		/* clock_seconds() from which the budget's seconds count */
 	const char *scratch;	/* folder for traces */
 	/* Number of runs in a row without anything new that end training; 0: no such end. */
 	uint64_t stable;

@@ -98,6 +98,8 @@ static int open_trace(struct reader *r, const uint8_t *data, uint64_t size, stru
 	return 0;
 }
 
+#define ASK_EVERY 64u	/* calls that read events between two looks at the clock */
+
 struct reader *reader_open(const char *path, struct err *err)
 {
 	struct reader *r = xcalloc(1, sizeof(*r));
@@ -290,12 +292,34 @@ static inline unsigned take_ready(struct reader *r, struct event *ev, unsigned n
 	return n;
 }
 
+void reader_until(struct reader *r, const struct deadline *d)
+{
+	r->deadline = d;
+	r->asked = 0;
+	r->late = false;
+}
+
+bool reader_is_late(const struct reader *r)
+{
+	return r->late;
+}
+
+/* Asks the deadline at every ASK_EVERYth call. True if it is over. */
+static bool ask_deadline(struct reader *r)
+{
+	if (r->deadline && r->asked++ % ASK_EVERY == 0)
+		r->late |= deadline_over(r->deadline);
+	return r->late;
+}
+
 int reader_some(struct reader *r, struct event *ev, unsigned room, struct reader_wanted *wanted,
 		struct err *err)
 {
 	unsigned n = 0;
 	int got = 1;
 
+	if (ask_deadline(r))
+		return err_set(err, "%s", deadline_why(r->deadline));
 	if (r->text) {
 		n = reader_text_some(r, ev, room, &got);
 		return n ? (int)n : got;
@@ -375,7 +399,7 @@ uint64_t reader_pass(struct reader *r, struct reader_wanted *wanted, uint64_t mo
 	uint64_t count, until;
 	bool must_advance = false;
 
-	if (!is_ready(r) || !is_unwanted(s, wanted) || !most)
+	if (!is_ready(r) || !is_unwanted(s, wanted) || !most || ask_deadline(r))
 		return 0;
 	until = until_of(r);
 	count = stream_skip_batch(s, wanted, until, most);

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "abi/trace_format.h"
+#include "base/deadline.h"
 #include "base/err.h"
 #include "base/hash.h"
 
@@ -163,6 +164,14 @@ uint32_t reader_whose(const struct reader *r);
 
 /* From now on VALUE events are left out, for callers that count events and do not use values. */
 void reader_leave_out_values(struct reader *r);
+
+/*
+ * From now on, the functions that read events fail once `d` is over, with deadline_why() as the
+ * error; reader_is_late() tells this from a damaged trace. `d` outlives the reader, or the next
+ * call; NULL: no end.
+ */
+void reader_until(struct reader *r, const struct deadline *d);
+bool reader_is_late(const struct reader *r);
 
 /*
  * Receives `count` accesses of a thread, raw as in the trace; VALUE records are among them. Each

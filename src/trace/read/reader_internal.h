@@ -28,6 +28,9 @@ struct reader {
 	struct stream *top;		/* stream of the heap's top; NULL at the end */
 	bool failed, no_values;		/* the trace is damaged, see `why`; omit VALUE events */
 	struct err why;
+	const struct deadline *deadline;	/* of all reading; NULL: none */
+	unsigned asked;			/* calls since `deadline` was set */
+	bool late;			/* it was over */
 
 	/* Text traces only. */
 	struct text *text;		/* the parser; NULL: a binary trace */

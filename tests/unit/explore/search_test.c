@@ -191,8 +191,9 @@ static void test_stateful_strategy(void **state)
 
 static void test_stop(void **state)
 {
-	volatile sig_atomic_t stop = 1;
-	struct search_config config = { .plan.jobs = 2, .budget = { .runs = 300, .stop = &stop } };
+	struct deadline_stop stop = { .signal = SIGTERM };
+	struct search_config config = { .plan.jobs = 2,
+					.budget = { .runs = 300, .deadline.stop = &stop } };
 	struct search_stats stats;
 	struct seen seen;
 

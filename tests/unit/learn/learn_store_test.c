@@ -283,7 +283,7 @@ static void probe(const char *text, bool passed)
 
 	write_trace("probed", text);
 	learner_read(&reading, test_path("probed"), passed ? LEARNER_PROBE : LEARNER_FAILED,
-		     learner.granularity, 1, NULL);
+		     learner.granularity, 1, NULL, NULL);
 	if (learner_take(&learner, &reading, "", "probe", &news, &err) < 0)
 		fail_msg("%s", err.text);
 	learner_reading_free(&reading);
