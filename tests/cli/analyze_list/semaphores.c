@@ -1,0 +1,48 @@
+/* broken: race|atomicity|atomicity2|order slots */
+/*
+ * Slots go round between two threads by semaphores.
+ * BROKEN: the producer does not wait until a slot is free.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+
+#define SLOTS 2
+#define ITEMS 8
+
+static sem_t free_slots, full_slots;
+static int slots[SLOTS], sum;
+
+static void *consumer(void *arg)
+{
+	for (int i = 0; i < ITEMS; i++) {
+		sem_wait(&full_slots);
+		sum += slots[i % SLOTS];
+		slots[i % SLOTS] = -100;
+		sem_post(&free_slots);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	sem_init(&free_slots, 0, SLOTS);
+	sem_init(&full_slots, 0, 0);
+	pthread_create(&thread, NULL, consumer, NULL);
+	for (int i = 0; i < ITEMS; i++) {
+#ifndef BROKEN
+		sem_wait(&free_slots);
+#endif
+		slots[i % SLOTS] = i;	/* bug */
+		sem_post(&full_slots);
+	}
+	pthread_join(thread, NULL);
+	sem_destroy(&free_slots);
+	sem_destroy(&full_slots);
+#ifdef BROKEN
+	return 0;
+#else
+	return sum != ITEMS * (ITEMS - 1) / 2;
+#endif
+}
