@@ -11,6 +11,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/candidate_names.h"
+#include "analyze/doubt.h"
 #include "analyze/suppress.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -235,7 +236,8 @@ static void json_candidate(struct show *s, struct json *j, const struct candidat
 	json_hex(j, "addr", c->addr);
 	json_number(j, "size", c->size);
 	json_bool(j, "seen", c->seen);
-	json_bool(j, "doubtful", c->doubtful);
+	json_bool(j, "doubtful", c->doubtful || c->doubt);
+	json_text(j, "doubt", c->doubt);
 	json_number(j, "count", c->count);
 	json_decimal(j, "score", c->score);
 	json_open(j, "sites", '[');
@@ -312,6 +314,7 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	s->names = names_new(s->reader, &s->ctx, !o->no_symbols, NULL);
 	if (o->suppress)
 		suppress(s, o->suppress);
+	doubt_find(s->reader, &s->ctx, s->names, s->found);
 	s->shown = findings_count(s->found);
 	if (s->shown > o->limit)
 		s->shown = (size_t)o->limit;

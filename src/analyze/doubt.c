@@ -1,0 +1,320 @@
+/*
+ * Reasons to doubt candidates:
+ *
+ * handed over  One event has to come after the other, whatever the schedule. Its thread has read a
+ *              flag that the other thread set later. Or the event uses a block of memory, and its
+ *              thread can only have got the block's address from what the other thread wrote later.
+ *              A candidate that wants the opposite is impossible. An atomicity violation of which
+ *              one order is fixed says nothing that a race or an order violation does not say.
+ * looked again A thread's two accesses are in two critical sections of one lock, which the other
+ *              thread takes, too. The second section sees what the other thread did: it reads the
+ *              location before it writes it. This is no excuse for a section that only reads,
+ *              followed by another kind of section: a check, and an act that rests on it.
+ * repeated     The two critical sections are the same operation, done twice.
+ * in one       One of the two critical sections accesses both locations.
+ * other values In its critical section, the event's thread has read what the other thread wrote in
+ *              the section that would have to come later.
+ */
+#include "analyze/doubt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/candidate_names.h"
+#include "analyze/context/access.h"
+#include "analyze/context/locksets.h"
+#include "analyze/doubt_trace.h"
+#include "base/mem.h"
+
+#define MAX_WORK (1u << 28)	/* steps along edges, for all candidates: about a second */
+#define FRAMES 16		/* inlined functions at a pc, at most */
+
+static const char handed_over[] = "one thread hands its memory over to the other in between";
+static const char looked_again[] = "the second critical section looks at the state again";
+static const char repeated[] = "the two critical sections are one operation, done twice";
+static const char in_one[] = "one critical section accesses both";
+static const char other_values[] = "the critical section would have found other values";
+static const char checks_again[] = "the thread checks the condition again at the same line";
+
+struct doubts {
+	struct doubt_trace trace;
+	const struct analysis_context *ctx;
+	struct names *names;
+	uint64_t work;
+};
+
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
+{
+	return a < b + b_size && b < a + a_size;
+}
+
+static bool touches(const struct doubt_access *a, const struct candidate_event *e)
+{
+	return overlap(a->addr, a->size, e->addr, e->size);
+}
+
+/*
+ * Whether the thread of `b` can know the address of the block at `b`, allocated by another thread,
+ * if `a` has not happened: without what the thread of `a` wrote behind `a`. `a` NULL: in this run.
+ */
+static bool can_know(struct doubts *d, const struct doubt_block *block,
+		     const struct doubt_wanted *a, const struct doubt_wanted *b)
+{
+	const struct doubt_trace *t = &d->trace;
+	uint64_t *known = xcalloc(t->thread_count, sizeof(*known));	/* since which event */
+	bool can;
+
+	memset(known, 0xff, t->thread_count * sizeof(*known));
+	known[block->thread] = block->index;
+	for (size_t i = 0; i < t->edge_count; i++) {
+		const struct doubt_edge *e = &t->edges[i];
+
+		if (known[e->from] == UINT64_MAX || known[e->to] <= e->to_index ||
+		    (e->to == b->thread && e->to_index >= b->index))
+			continue;
+		if (!e->certain ||
+		    (known[e->from] <= e->from_index &&
+		     !(a && e->from == a->thread && e->from_index > a->index)))
+			known[e->to] = e->to_index;
+	}
+	d->work += t->edge_count;
+	can = known[b->thread] <= b->index;
+	free(known);
+	return can;
+}
+
+/* Whether `b` comes after `a` in every run with the same flow of values. */
+static bool must_follow(struct doubts *d, const struct candidate_event *b,
+			const struct candidate_event *a)
+{
+	const struct doubt_wanted *x = doubt_wanted(&d->trace, a), *y = doubt_wanted(&d->trace, b);
+	const struct doubt_block *block;
+
+	if (!x || !y || x->thread == y->thread)
+		return false;
+	if (vclock_get(&y->seen, x->thread) > x->index)
+		return true;
+	block = doubt_block(&d->trace, y);
+	return block && block->thread != y->thread && d->work < MAX_WORK &&
+	       can_know(d, block, NULL, y) && !can_know(d, block, x, y);
+}
+
+/* Whether an order is impossible, or fixed although only one of several. */
+static bool is_handed_over(struct doubts *d, const struct candidate *c)
+{
+	for (uint8_t i = 0; i < c->orders; i++) {
+		const struct candidate_event *first = &c->event[c->order[i].first];
+		const struct candidate_event *second = &c->event[c->order[i].second];
+
+		if (must_follow(d, first, second) ||
+		    (candidate_breaks_atomicity(c) && must_follow(d, second, first)))
+			return true;
+	}
+	return false;
+}
+
+/* The critical section of a lock at an event that is no acquisition itself. */
+static const struct doubt_section *section_at(const struct doubts *d,
+					      const struct candidate_event *e, uint64_t lock)
+{
+	return doubt_section(&d->trace, e->thread, lock, e->index);
+}
+
+/* Whether the thread accessed the event's memory (one of `access`) from `from` up to before `to`. */
+static bool has_access(const struct doubts *d, uint32_t thread, uint64_t from, uint64_t to,
+		       const struct candidate_event *e, unsigned access)
+{
+	const struct doubt_access *end, *a = doubt_accesses(&d->trace, thread, from, &end);
+
+	for (; a < end && a->index < to; a++)
+		if (a->access & access && touches(a, e))
+			return true;
+	return false;
+}
+
+/*
+ * Whether the thread, in the section `mine` before its event `e`, has read something apart from
+ * the event's memory that the section `others` of another thread wrote.
+ */
+static bool notices(const struct doubts *d, const struct doubt_section *mine,
+		    const struct candidate_event *e, const struct doubt_section *others,
+		    uint32_t other)
+{
+	const struct doubt_access *end, *r = doubt_accesses(&d->trace, e->thread, mine->first, &end);
+	const struct doubt_access *others_end, *w;
+
+	for (; r < end && r->index < e->index; r++) {
+		if (!(r->access & ACCESS_READ) || touches(r, e))
+			continue;
+		w = doubt_accesses(&d->trace, other, others->first, &others_end);
+		for (; w < others_end && w->index <= others->last; w++)
+			if (w->access & ACCESS_WRITE &&
+			    overlap(r->addr, r->size, w->addr, w->size))
+				return true;
+	}
+	return false;
+}
+
+static bool is_same_operation(const struct doubt_section *a, const struct doubt_section *b)
+{
+	return a->pc == b->pc && a->stack == b->stack;
+}
+
+/* Of one location: `p` and `i` of one thread, in the sections `first` and `second`. */
+static const char *doubt_sections(const struct doubts *d, const struct candidate_event *p,
+				  const struct candidate_event *i,
+				  const struct doubt_section *first,
+				  const struct doubt_section *second)
+{
+	unsigned p_access = access_of(p->kind), i_access = access_of(i->kind);
+	bool fresh = i_access & ACCESS_READ ||
+		     has_access(d, i->thread, second->first, i->index, i, ACCESS_READ);
+	bool updates = has_access(d, p->thread, first->first, first->last, p, ACCESS_WRITE);
+
+	if (fresh && (updates || first->to_wait))
+		return looked_again;
+	/* A value that was read and is written back later is what this is about. */
+	if (is_same_operation(first, second) && (fresh || p_access & ACCESS_WRITE))
+		return repeated;
+	return NULL;
+}
+
+/* Of two locations: `x` and `y` of one thread, `bx` and `by` of the other, as for one location. */
+static const char *doubt_sections2(const struct doubts *d, const struct candidate_event *x,
+				   const struct candidate_event *y,
+				   const struct candidate_event *by,
+				   const struct doubt_section *first,
+				   const struct doubt_section *second,
+				   const struct doubt_section *others)
+{
+	unsigned any = ACCESS_READ | ACCESS_WRITE;
+
+	if (has_access(d, x->thread, first->first, first->last, y, any) ||
+	    has_access(d, y->thread, second->first, y->index, x, any))
+		return in_one;
+	if (is_same_operation(first, second))
+		return repeated;
+	return notices(d, second, y, others, by->thread) ? looked_again : NULL;
+}
+
+/* The doubt about an atomicity violation all of whose accesses are under `lock`. */
+static const char *doubt_under(const struct doubts *d, const struct candidate *c, uint64_t lock)
+{
+	unsigned last = c->class == CANDIDATE_ATOMICITY ? 2 : 3;
+	const struct doubt_section *s[4];
+
+	for (unsigned i = 0; i <= last; i++) {
+		s[i] = section_at(d, &c->event[i], lock);
+		if (!s[i])
+			return NULL;
+	}
+	if (s[0] == s[last])
+		return NULL;
+	if (last == 2)
+		return doubt_sections(d, &c->event[0], &c->event[2], s[0], s[2]);
+	return doubt_sections2(d, &c->event[0], &c->event[3],
+			       &c->event[c->order[1].first], s[0], s[3],
+			       s[c->order[1].first]);
+}
+
+static const char *doubt_atomicity(const struct doubts *d, const struct candidate *c)
+{
+	const struct locks *locks = d->ctx->locks;
+	struct locks_held held;
+	const char *doubt;
+
+	for (size_t i = 0; i < locks_count(locks, c->event[0].lockset); i++) {
+		locks_at(locks, c->event[0].lockset, i, &held);
+		doubt = doubt_under(d, c, held.lock);
+		if (doubt)
+			return doubt;
+	}
+	return NULL;
+}
+
+/* The doubt about moving the critical section of `early` before that of `late`. */
+static const char *doubt_order(const struct doubts *d, const struct candidate_event *early,
+			       const struct candidate_event *late)
+{
+	const struct locks *locks = d->ctx->locks;
+	struct locks_held held;
+
+	for (size_t i = 0; i < locks_count(locks, early->lockset); i++) {
+		const struct doubt_section *mine, *others;
+
+		locks_at(locks, early->lockset, i, &held);
+		mine = section_at(d, early, held.lock);
+		others = section_at(d, late, held.lock);
+		if (mine && others && notices(d, mine, early, others, late->thread))
+			return other_values;
+	}
+	return NULL;
+}
+
+/* Whether two pcs are of one expression: the compiler has copied it. */
+static bool is_same_place(struct names *names, uint64_t a, uint64_t b)
+{
+	struct symbol_frame x[FRAMES], y[FRAMES];
+
+	if (a == b)
+		return true;
+	if (!names_frames(names, a, x, FRAMES) || !names_frames(names, b, y, FRAMES))
+		return false;
+	return x[0].file && y[0].file && x[0].line && x[0].line == y[0].line &&
+	       x[0].column == y[0].column && strcmp(x[0].file, y[0].file) == 0;
+}
+
+/* A wait whose thread reads the same at the same place before and after it. */
+static const char *doubt_recheck(const struct doubts *d, const struct candidate *c)
+{
+	const struct candidate_event *wait = &c->event[0];
+	const struct doubt_thread *t = &d->trace.threads[wait->thread];
+	const struct doubt_access *before, *after, *end;
+	size_t n = 0;
+
+	while (n < t->section_count &&
+	       !(t->sections[n].to_wait && t->sections[n].last == wait->index))
+		n++;
+	if (n + 1 >= t->section_count || !t->sections[n + 1].from_wait ||
+	    t->sections[n + 1].lock != t->sections[n].lock)
+		return NULL;
+	before = doubt_accesses(&d->trace, wait->thread, t->sections[n].first, &end);
+	for (; before < end && before->index < wait->index; before++) {
+		after = doubt_accesses(&d->trace, wait->thread, t->sections[n + 1].first, &end);
+		for (; after < end && after->index < t->sections[n + 1].last; after++)
+			if (after->addr == before->addr && after->access & ACCESS_READ &&
+			    is_same_place(d->names, before->pc, after->pc))
+				return checks_again;
+	}
+	return NULL;
+}
+
+static const char *doubt_of(struct doubts *d, const struct candidate *c)
+{
+	const struct candidate_event *early = &c->event[c->order[0].first];
+	const struct candidate_event *late = &c->event[c->order[0].second];
+
+	if (c->pattern == PATTERN_NO_RECHECK)
+		return doubt_recheck(d, c);
+	if (c->evidence == EVIDENCE_UNORDERED || c->orders == 0 ||
+	    (c->class != CANDIDATE_RACE && c->class != CANDIDATE_ORDER &&
+	     !candidate_breaks_atomicity(c)))
+		return NULL;
+	if (is_handed_over(d, c))
+		return handed_over;
+	if (candidate_breaks_atomicity(c))
+		return doubt_atomicity(d, c);
+	return doubt_order(d, early, late);
+}
+
+void doubt_find(struct reader *trace, const struct analysis_context *ctx, struct names *names,
+		struct findings *f)
+{
+	struct doubts d = { .ctx = ctx, .names = names };
+	struct err err;
+
+	if (doubt_trace_read(&d.trace, trace, f, &err) == 0)
+		for (size_t i = 0; i < findings_count(f); i++)
+			findings_at(f, i)->doubt = doubt_of(&d, findings_at(f, i));
+	doubt_trace_free(&d.trace);
+}
