@@ -24,6 +24,7 @@
 #include "analyze/context/access.h"
 #include "analyze/context/locksets.h"
 #include "analyze/doubt_trace.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define MAX_WORK (1u << 28)	/* steps along edges, for all candidates: about a second */
@@ -41,6 +42,8 @@ struct doubts {
 	const struct analysis_context *ctx;
 	struct names *names;
 	uint64_t work;
+	struct map races;	/* site_pair() of the races that are not doubted */
+	bool knows_races;	/* both analyses of races have run */
 };
 
 static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
@@ -55,7 +58,7 @@ static bool touches(const struct doubt_access *a, const struct candidate_event *
 
 /*
  * Whether the thread of `b` can know the address of the block at `b`, allocated by another thread,
- * if `a` has not happened: without what the thread of `a` wrote behind `a`. `a` NULL: in this run.
+ * if `a` has not happened: without what the thread of `a` wrote from there on. `a` NULL: in this run.
  */
 static bool can_know(struct doubts *d, const struct doubt_block *block,
 		     const struct doubt_wanted *a, const struct doubt_wanted *b)
@@ -74,7 +77,7 @@ static bool can_know(struct doubts *d, const struct doubt_block *block,
 			continue;
 		if (!e->certain ||
 		    (known[e->from] <= e->from_index &&
-		     !(a && e->from == a->thread && e->from_index > a->index)))
+		     !(a && e->from == a->thread && e->from_index >= a->index)))
 			known[e->to] = e->to_index;
 	}
 	d->work += t->edge_count;
@@ -160,61 +163,106 @@ static bool is_same_operation(const struct doubt_section *a, const struct doubt_
 	return a->pc == b->pc && a->stack == b->stack;
 }
 
-/* Of one location: `p` and `i` of one thread, in the sections `first` and `second`. */
-static const char *doubt_sections(const struct doubts *d, const struct candidate_event *p,
-				  const struct candidate_event *i,
-				  const struct doubt_section *first,
-				  const struct doubt_section *second)
+/* Whether the section updates the event's memory from its own value: reads it, then writes it. */
+static bool updates(const struct doubts *d, const struct doubt_section *s,
+		    const struct candidate_event *e)
 {
-	unsigned p_access = access_of(p->kind), i_access = access_of(i->kind);
-	bool fresh = i_access & ACCESS_READ ||
-		     has_access(d, i->thread, second->first, i->index, i, ACCESS_READ);
-	bool updates = has_access(d, p->thread, first->first, first->last, p, ACCESS_WRITE);
+	const struct doubt_access *end, *a = doubt_accesses(&d->trace, e->thread, s->first, &end);
+	bool read = false;
 
-	if (fresh && (updates || first->to_wait))
+	for (; a < end && a->index < s->last; a++) {
+		if (!touches(a, e))
+			continue;
+		read |= (a->access & ACCESS_READ) != 0;
+		if (a->access & ACCESS_WRITE)
+			return read;
+	}
+	return false;
+}
+
+/* Whether the event knows the state: it reads, or its thread has read in the same section. */
+static bool is_fresh(const struct doubts *d, const struct doubt_section *s,
+		     const struct candidate_event *e)
+{
+	return access_of(e->kind) & ACCESS_READ ||
+	       has_access(d, e->thread, s->first, e->index, e, ACCESS_READ);
+}
+
+/* Of one location: `p` and `i` of one thread, in the sections `first` and `second`. */
+static const char *doubt_one(const struct doubts *d, const struct candidate_event *p,
+			     const struct candidate_event *i, const struct doubt_section *first,
+			     const struct doubt_section *second)
+{
+	bool fresh = is_fresh(d, second, i);
+
+	if (fresh && (first->to_wait ||
+		      has_access(d, p->thread, first->first, first->last, p, ACCESS_WRITE)))
 		return looked_again;
 	/* A value that was read and is written back later is what this is about. */
-	if (is_same_operation(first, second) && (fresh || p_access & ACCESS_WRITE))
+	if (is_same_operation(first, second) && (fresh || access_of(p->kind) & ACCESS_WRITE))
 		return repeated;
 	return NULL;
 }
 
-/* Of two locations: `x` and `y` of one thread, `bx` and `by` of the other, as for one location. */
-static const char *doubt_sections2(const struct doubts *d, const struct candidate_event *x,
-				   const struct candidate_event *y,
-				   const struct candidate_event *by,
-				   const struct doubt_section *first,
-				   const struct doubt_section *second,
-				   const struct doubt_section *others)
+/* Two accesses of a thread to two locations, and their critical sections of one lock. */
+struct pair {
+	const struct candidate_event *early, *late;
+	const struct doubt_section *first, *second;
+};
+
+/* Of two locations: whether the other thread's pair, between those of `a`, does no harm. */
+static const char *doubt_two(const struct doubts *d, const struct pair *a, const struct pair *o)
 {
 	unsigned any = ACCESS_READ | ACCESS_WRITE;
+	uint32_t thread = a->early->thread;
 
-	if (has_access(d, x->thread, first->first, first->last, y, any) ||
-	    has_access(d, y->thread, second->first, y->index, x, any))
+	if (has_access(d, thread, a->first->first, a->first->last, a->late, any) ||
+	    has_access(d, thread, a->second->first, a->late->index, a->early, any))
 		return in_one;
-	if (is_same_operation(first, second))
+	if (is_same_operation(a->first, a->second))
 		return repeated;
-	return notices(d, second, y, others, by->thread) ? looked_again : NULL;
+	if (notices(d, a->second, a->late, o->first, o->early->thread) ||
+	    notices(d, a->second, a->late, o->second, o->early->thread))
+		return looked_again;
+	return NULL;
+}
+
+/* Whether both sections of the pair update their location, or look at it again after a wait. */
+static bool is_independent(const struct doubts *d, const struct pair *a)
+{
+	return (a->first->to_wait || updates(d, a->first, a->early)) &&
+	       (a->second->to_wait || updates(d, a->second, a->late));
+}
+
+static const char *doubt_pairs(const struct doubts *d, const struct pair *a, const struct pair *b)
+{
+	const char *doubt = NULL, *other = NULL;
+
+	if (is_independent(d, a) && is_independent(d, b))
+		return looked_again;
+	if (a->first != a->second && !(doubt = doubt_two(d, a, b)))
+		return NULL;
+	if (b->first != b->second && !(other = doubt_two(d, b, a)))
+		return NULL;
+	return doubt ? doubt : other;
 }
 
 /* The doubt about an atomicity violation all of whose accesses are under `lock`. */
 static const char *doubt_under(const struct doubts *d, const struct candidate *c, uint64_t lock)
 {
-	unsigned last = c->class == CANDIDATE_ATOMICITY ? 2 : 3;
+	unsigned count = c->class == CANDIDATE_ATOMICITY ? 3 : 4;
 	const struct doubt_section *s[4];
 
-	for (unsigned i = 0; i <= last; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		s[i] = section_at(d, &c->event[i], lock);
 		if (!s[i])
 			return NULL;
 	}
-	if (s[0] == s[last])
-		return NULL;
-	if (last == 2)
-		return doubt_sections(d, &c->event[0], &c->event[2], s[0], s[2]);
-	return doubt_sections2(d, &c->event[0], &c->event[3],
-			       &c->event[c->order[1].first], s[0], s[3],
-			       s[c->order[1].first]);
+	if (count == 4)
+		return doubt_pairs(d,
+				   &(struct pair){ &c->event[0], &c->event[3], s[0], s[3] },
+				   &(struct pair){ &c->event[1], &c->event[2], s[1], s[2] });
+	return s[0] == s[2] ? NULL : doubt_one(d, &c->event[0], &c->event[2], s[0], s[2]);
 }
 
 static const char *doubt_atomicity(const struct doubts *d, const struct candidate *c)
@@ -230,6 +278,34 @@ static const char *doubt_atomicity(const struct doubts *d, const struct candidat
 			return doubt;
 	}
 	return NULL;
+}
+
+static uint64_t site_pair(uint64_t a, uint64_t b)
+{
+	return hash_spread(a) + hash_spread(b);
+}
+
+/*
+ * Whether the order of two accesses is fixed: nothing excludes that they happen at once, but the
+ * analyses of races say that they cannot.
+ */
+static bool is_fixed(const struct doubts *d, const struct candidate_event *a,
+		     const struct candidate_event *b)
+{
+	unsigned x = access_of(a->kind), y = access_of(b->kind);
+
+	return d->knows_races && x && y && (x | y) & ACCESS_WRITE && !(x & y & ACCESS_ATOMIC) &&
+	       overlap(a->addr, a->size, b->addr, b->size) &&
+	       !locks_exclude(d->ctx->locks, a->lockset, b->lockset) &&
+	       !map_find(&d->races, site_pair(a->pc, b->pc));
+}
+
+static bool has_fixed_order(const struct doubts *d, const struct candidate *c)
+{
+	for (uint8_t i = 0; i < c->orders; i++)
+		if (is_fixed(d, &c->event[c->order[i].first], &c->event[c->order[i].second]))
+			return true;
+	return false;
 }
 
 /* The doubt about moving the critical section of `early` before that of `late`. */
@@ -300,21 +376,36 @@ static const char *doubt_of(struct doubts *d, const struct candidate *c)
 	    (c->class != CANDIDATE_RACE && c->class != CANDIDATE_ORDER &&
 	     !candidate_breaks_atomicity(c)))
 		return NULL;
-	if (is_handed_over(d, c))
+	if (is_handed_over(d, c) || (candidate_breaks_atomicity(c) && has_fixed_order(d, c)))
 		return handed_over;
 	if (candidate_breaks_atomicity(c))
 		return doubt_atomicity(d, c);
 	return doubt_order(d, early, late);
 }
 
-void doubt_find(struct reader *trace, const struct analysis_context *ctx, struct names *names,
-		struct findings *f)
+static void doubt_class(struct doubts *d, struct findings *f, bool race)
 {
-	struct doubts d = { .ctx = ctx, .names = names };
+	for (size_t i = 0; i < findings_count(f); i++) {
+		struct candidate *c = findings_at(f, i);
+
+		if ((c->class == CANDIDATE_RACE) != race)
+			continue;
+		c->doubt = doubt_of(d, c);
+		if (race && !c->doubt && !c->doubtful)
+			map_put(&d->races, site_pair(c->event[0].pc, c->event[1].pc), NULL);
+	}
+}
+
+void doubt_find(struct reader *trace, const struct analysis_context *ctx, struct names *names,
+		bool knows_races, struct findings *f)
+{
+	struct doubts d = { .ctx = ctx, .names = names, .knows_races = knows_races };
 	struct err err;
 
-	if (doubt_trace_read(&d.trace, trace, f, &err) == 0)
-		for (size_t i = 0; i < findings_count(f); i++)
-			findings_at(f, i)->doubt = doubt_of(&d, findings_at(f, i));
+	if (doubt_trace_read(&d.trace, trace, f, &err) == 0) {
+		doubt_class(&d, f, true);
+		doubt_class(&d, f, false);
+	}
+	map_free(&d.races);
 	doubt_trace_free(&d.trace);
 }

@@ -8,6 +8,8 @@
 #ifndef ANALYZE_DOUBT_H
 #define ANALYZE_DOUBT_H
 
+#include <stdbool.h>
+
 #include "analyze/candidate.h"
 #include "analyze/context/view.h"
 #include "trace/read/reader.h"
@@ -15,10 +17,11 @@
 struct names;
 
 /*
- * Sets candidate.doubt. `names`: of all candidates. Leaves all without a doubt if the trace is
+ * Sets candidate.doubt. `names`: of all candidates. `knows_races`: the analyses race and
+ * race-predict have both added their findings. Leaves all without a doubt if the trace is
  * damaged or has more than DOUBT_MAX_EVENTS events.
  */
 void doubt_find(struct reader *trace, const struct analysis_context *ctx, struct names *names,
-		struct findings *f);
+		bool knows_races, struct findings *f);
 
 #endif

@@ -13,15 +13,26 @@
 #define POINTER 8u		/* bytes */
 #define BLOCKS_SEARCHED 65536u	/* bounds the work of one look-up */
 
-/* The last write to 8 aligned bytes. */
+/*
+ * The last write to 8 aligned bytes. Sets of threads have bits by id % 64.
+ *
+ * A flag is a write by a thread that had not read the bytes before, in the same critical section
+ * or since its own last write. A thread that reads a flag comes after the first write that it could
+ * have read instead: the first of a row of flags that no thread has read.
+ */
 struct doubt_write {
 	uint64_t index;
-	uint64_t readers;	/* bits by id % 64: threads that read it since they wrote it */
-	uint64_t writers;	/* bits by id: threads that ever wrote it */
+	uint64_t first;		/* the first of the row of flags, if `flag` */
+	uint64_t readers;	/* threads that read it since they wrote it */
+	uint64_t reached;	/* threads that read it since it was written */
+	uint64_t behind;	/* threads that have not read an earlier row */
+	uint64_t writers;	/* threads that ever wrote it; 1 << id, for ids below 64 */
+	uint64_t read_index;	/* the last read by `reader` */
+	uint32_t reader;
 	size_t held[2];		/* outermost and innermost section of the writer, plus 1; 0: none */
 	uint32_t thread;	/* 0: unknown */
 	bool pointer;		/* it covers all 8 bytes */
-	bool flag;		/* its thread had not read the bytes since its own last write */
+	bool flag;
 };
 
 static uint64_t event_key(uint32_t thread, uint64_t index)
@@ -112,20 +123,27 @@ static void note_read(struct doubt_trace *t, const struct event *ev, uint64_t in
 		      struct doubt_write *w, bool whole)
 {
 	const struct doubt_section *section;
-	bool certain;
+	uint64_t bit = 1ull << (ev->thread & 63), from = w->index;
+	bool certain, behind = w->behind & bit;
 
-	w->readers |= 1ull << (ev->thread & 63);
+	w->readers |= bit;
+	w->reader = ev->thread;
+	w->read_index = index;
 	if (!w->thread || w->thread == ev->thread)
 		return;
+	w->reached |= bit;
+	w->behind &= ~bit;
 	section = common_section(t, w, &t->threads[ev->thread]);
 	certain = t->total || section;
-	if (certain && w->flag)
+	/* The reader got the lock when the whole section was over. */
+	if (section && section->last != UINT64_MAX)
+		from = section->last;
+	if (certain && w->flag && !behind)
 		vclock_raise(&t->threads[ev->thread].seen, w->thread,
-			     section && section->last != UINT64_MAX ? section->last + 1 :
-								      w->index + 1);
+			     (w->first == w->index ? from : w->first) + 1);
 	if (!whole || !w->pointer)
 		return;
-	add_edge(t, &(struct doubt_edge){ w->thread, ev->thread, w->index, index, certain });
+	add_edge(t, &(struct doubt_edge){ w->thread, ev->thread, from, index, certain });
 	for (uint32_t id = 1; id < 64 && !certain; id++)
 		if (w->writers >> id & 1 && id != w->thread && id != ev->thread)
 			add_edge(t, &(struct doubt_edge){ id, ev->thread, 0, index, false });
@@ -136,9 +154,18 @@ static void note_write(struct doubt_trace *t, const struct event *ev, uint64_t i
 {
 	const struct doubt_thread *self = &t->threads[ev->thread];
 	uint64_t bit = 1ull << (ev->thread & 63);
-	bool reads = access_of(ev->kind) & ACCESS_READ;
+	bool reads = access_of(ev->kind) & ACCESS_READ, row = w->flag && w->thread == ev->thread;
 
-	w->flag = !(w->readers & bit);
+	if (self->held_count)
+		w->flag = !reads && !(w->readers & bit && (w->reader != ev->thread ||
+				      w->read_index >= self->sections[self->held[0]].first));
+	else
+		w->flag = !(w->readers & bit);
+	if (!row || w->reached) {
+		w->first = index;
+		w->behind = w->thread ? w->behind | ~w->reached : 0;
+		w->reached = 0;
+	}
 	/* As in value_flow.c: an exchange knows the value. */
 	if (!reads)
 		w->readers &= ~bit;

@@ -301,6 +301,16 @@ static void suppress(struct show *s, const struct suppressions *suppress)
 	s->suppressed = findings_remove(s->found, is_suppressed, &filter);
 }
 
+/* Whether all races that can be found are among the findings. */
+static bool knows_races(const struct options *o)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < o->chosen_count; i++)
+		found += o->chosen[i] == &analysis_race || o->chosen[i] == &analysis_race_predict;
+	return o->chosen_count == 0 || found == 2;
+}
+
 static int analyze(struct show *s, const struct options *o, const char *path)
 {
 	struct err err, later;
@@ -314,7 +324,7 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	s->names = names_new(s->reader, &s->ctx, !o->no_symbols, NULL);
 	if (o->suppress)
 		suppress(s, o->suppress);
-	doubt_find(s->reader, &s->ctx, s->names, s->found);
+	doubt_find(s->reader, &s->ctx, s->names, knows_races(o), s->found);
 	s->shown = findings_count(s->found);
 	if (s->shown > o->limit)
 		s->shown = (size_t)o->limit;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int *table, made, sums[3];
+int *table;	/* not static: compilers would split it */
+static int made, sums[3];
 
 static int *get_table(void)
 {

@@ -1,7 +1,7 @@
 /* broken: race|atomicity|atomicity2|order slots */
 /*
  * Slots go round between two threads by semaphores.
- * BROKEN: the producer does not wait until a slot is free.
+ * BROKEN: a slot is cleared after it was given back.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -17,8 +17,13 @@ static void *consumer(void *arg)
 	for (int i = 0; i < ITEMS; i++) {
 		sem_wait(&full_slots);
 		sum += slots[i % SLOTS];
+#ifdef BROKEN
+		sem_post(&free_slots);
+		slots[i % SLOTS] = -100;	/* bug */
+#else
 		slots[i % SLOTS] = -100;
 		sem_post(&free_slots);
+#endif
 	}
 	return arg;
 }
@@ -31,10 +36,8 @@ int main(void)
 	sem_init(&full_slots, 0, 0);
 	pthread_create(&thread, NULL, consumer, NULL);
 	for (int i = 0; i < ITEMS; i++) {
-#ifndef BROKEN
 		sem_wait(&free_slots);
-#endif
-		slots[i % SLOTS] = i;	/* bug */
+		slots[i % SLOTS] = i;
 		sem_post(&full_slots);
 	}
 	pthread_join(thread, NULL);
