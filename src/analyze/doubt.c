@@ -35,6 +35,9 @@ static const char looked_again[] = "the second critical section looks at the sta
 static const char repeated[] = "the two critical sections are one operation, done twice";
 static const char in_one[] = "one critical section accesses both";
 static const char other_values[] = "the critical section would have found other values";
+static const char waited_for[] = "what is read is a condition that the thread waits for";
+static const char both_current[] = "both threads read what the other one has written";
+static const char written_before[] = "it was written before";
 static const char checks_again[] = "the thread checks the condition again at the same line";
 
 struct doubts {
@@ -168,7 +171,7 @@ static bool updates(const struct doubts *d, const struct doubt_section *s,
 		    const struct candidate_event *e)
 {
 	const struct doubt_access *end, *a = doubt_accesses(&d->trace, e->thread, s->first, &end);
-	bool read = false;
+	bool read = doubt_owns(&d->trace, e);
 
 	for (; a < end && a->index < s->last; a++) {
 		if (!touches(a, e))
@@ -188,15 +191,27 @@ static bool is_fresh(const struct doubts *d, const struct doubt_section *s,
 	       has_access(d, e->thread, s->first, e->index, e, ACCESS_READ);
 }
 
+static bool writes_any(const struct doubts *d, uint32_t thread, const struct doubt_section *s)
+{
+	const struct doubt_access *end, *a = doubt_accesses(&d->trace, thread, s->first, &end);
+
+	while (a < end && a->index < s->last && !(a->access & ACCESS_WRITE))
+		a++;
+	return a < end && a->index < s->last;
+}
+
 /* Of one location: `p` and `i` of one thread, in the sections `first` and `second`. */
-static const char *doubt_one(const struct doubts *d, const struct candidate_event *p,
-			     const struct candidate_event *i, const struct doubt_section *first,
+static const char *doubt_one(const struct doubts *d, const struct candidate *c,
+			     const struct doubt_section *first, const struct doubt_section *others,
 			     const struct doubt_section *second)
 {
+	const struct candidate_event *p = &c->event[0], *r = &c->event[1], *i = &c->event[2];
 	bool fresh = is_fresh(d, second, i);
 
 	if (fresh && (first->to_wait ||
 		      has_access(d, p->thread, first->first, first->last, p, ACCESS_WRITE)))
+		return looked_again;
+	if (writes_any(d, p->thread, first) && notices(d, second, i, others, r->thread))
 		return looked_again;
 	/* A value that was read and is written back later is what this is about. */
 	if (is_same_operation(first, second) && (fresh || access_of(p->kind) & ACCESS_WRITE))
@@ -227,11 +242,20 @@ static const char *doubt_two(const struct doubts *d, const struct pair *a, const
 	return NULL;
 }
 
-/* Whether both sections of the pair update their location, or look at it again after a wait. */
+/*
+ * Whether the section makes sense by itself: it updates the location, or looks at it again after a
+ * wait, or reads it as a condition to be waited for.
+ */
+static bool is_complete(const struct doubts *d, const struct doubt_section *s,
+			const struct candidate_event *e)
+{
+	return s->to_wait || updates(d, s, e) ||
+	       (!(access_of(e->kind) & ACCESS_WRITE) && doubt_waits(&d->trace, s));
+}
+
 static bool is_independent(const struct doubts *d, const struct pair *a)
 {
-	return (a->first->to_wait || updates(d, a->first, a->early)) &&
-	       (a->second->to_wait || updates(d, a->second, a->late));
+	return is_complete(d, a->first, a->early) && is_complete(d, a->second, a->late);
 }
 
 static const char *doubt_pairs(const struct doubts *d, const struct pair *a, const struct pair *b)
@@ -240,11 +264,37 @@ static const char *doubt_pairs(const struct doubts *d, const struct pair *a, con
 
 	if (is_independent(d, a) && is_independent(d, b))
 		return looked_again;
-	if (a->first != a->second && !(doubt = doubt_two(d, a, b)))
+	if (a->first != a->second && !(doubt = doubt_two(d, a, b)) &&
+	    !(b->first != b->second && is_independent(d, a)))
 		return NULL;
-	if (b->first != b->second && !(other = doubt_two(d, b, a)))
+	if (b->first != b->second && !(other = doubt_two(d, b, a)) &&
+	    !(a->first != a->second && is_independent(d, b)))
 		return NULL;
-	return doubt ? doubt : other;
+	if (a->first == a->second && b->first == b->second)
+		return NULL;
+	return doubt ? doubt : other ? other : looked_again;
+}
+
+/* Whether one of the first `count` events only reads. */
+static bool has_read(const struct candidate *c, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!(access_of(c->event[i].kind) & ACCESS_WRITE))
+			return true;
+	return false;
+}
+
+/*
+ * Whether both threads write one location and then read the other's, under locks: that both read
+ * the new value is no anomaly.
+ */
+static bool is_both_current(const struct doubts *d, const struct candidate *c)
+{
+	struct locks *locks = d->ctx->locks;
+
+	return c->pattern == PATTERN_WxWyRxRy &&
+	       locks_exclude(locks, c->event[0].lockset, c->event[2].lockset) &&
+	       locks_exclude(locks, c->event[1].lockset, c->event[3].lockset);
 }
 
 /* The doubt about an atomicity violation all of whose accesses are under `lock`. */
@@ -258,11 +308,20 @@ static const char *doubt_under(const struct doubts *d, const struct candidate *c
 		if (!s[i])
 			return NULL;
 	}
+	if (c->class == CANDIDATE_ATOMICITY2 || c->pattern == PATTERN_WRW) {
+		bool waits = true;
+
+		for (unsigned i = 0; i < count; i++)
+			waits &= access_of(c->event[i].kind) & ACCESS_WRITE ||
+				 doubt_waits(&d->trace, s[i]);
+		if (waits && has_read(c, count))
+			return waited_for;
+	}
 	if (count == 4)
 		return doubt_pairs(d,
 				   &(struct pair){ &c->event[0], &c->event[3], s[0], s[3] },
 				   &(struct pair){ &c->event[1], &c->event[2], s[1], s[2] });
-	return s[0] == s[2] ? NULL : doubt_one(d, &c->event[0], &c->event[2], s[0], s[2]);
+	return s[0] == s[2] ? NULL : doubt_one(d, c, s[0], s[1], s[2]);
 }
 
 static const char *doubt_atomicity(const struct doubts *d, const struct candidate *c)
@@ -271,6 +330,8 @@ static const char *doubt_atomicity(const struct doubts *d, const struct candidat
 	struct locks_held held;
 	const char *doubt;
 
+	if (is_both_current(d, c))
+		return both_current;
 	for (size_t i = 0; i < locks_count(locks, c->event[0].lockset); i++) {
 		locks_at(locks, c->event[0].lockset, i, &held);
 		doubt = doubt_under(d, c, held.lock);
@@ -309,12 +370,19 @@ static bool has_fixed_order(const struct doubts *d, const struct candidate *c)
 }
 
 /* The doubt about moving the critical section of `early` before that of `late`. */
-static const char *doubt_order(const struct doubts *d, const struct candidate_event *early,
+static const char *doubt_order(const struct doubts *d, const struct candidate *c,
+			       const struct candidate_event *early,
 			       const struct candidate_event *late)
 {
 	const struct locks *locks = d->ctx->locks;
+	const struct doubt_wanted *use = doubt_wanted(&d->trace, early);
+	const struct doubt_wanted *init = doubt_wanted(&d->trace, late);
 	struct locks_held held;
 
+	if (c->pattern == PATTERN_BEFORE_INIT && use && init && access_of(early->kind) &&
+	    (use->wrote ||
+	     (init->wrote && locks_exclude(d->ctx->locks, early->lockset, late->lockset))))
+		return written_before;
 	for (size_t i = 0; i < locks_count(locks, early->lockset); i++) {
 		const struct doubt_section *mine, *others;
 
@@ -376,11 +444,11 @@ static const char *doubt_of(struct doubts *d, const struct candidate *c)
 	    (c->class != CANDIDATE_RACE && c->class != CANDIDATE_ORDER &&
 	     !candidate_breaks_atomicity(c)))
 		return NULL;
-	if (is_handed_over(d, c) || (candidate_breaks_atomicity(c) && has_fixed_order(d, c)))
+	if (is_handed_over(d, c) || (c->class != CANDIDATE_RACE && has_fixed_order(d, c)))
 		return handed_over;
 	if (candidate_breaks_atomicity(c))
 		return doubt_atomicity(d, c);
-	return doubt_order(d, early, late);
+	return doubt_order(d, c, early, late);
 }
 
 static void doubt_class(struct doubts *d, struct findings *f, bool race)

@@ -169,7 +169,7 @@ static void note_write(struct doubt_trace *t, const struct event *ev, uint64_t i
 	/* As in value_flow.c: an exchange knows the value. */
 	if (!reads)
 		w->readers &= ~bit;
-	w->writers |= bit;
+	w->writers |= ev->thread < 64 ? bit : 1;	/* 1: unknown threads */
 	w->thread = ev->thread;
 	w->index = index;
 	w->pointer = whole;
@@ -279,7 +279,10 @@ static void end_section(struct doubt_trace *t, struct doubt_thread *self, const 
 	if (i == 0)
 		return;
 	self->sections[self->held[i - 1]].last = index;
-	self->sections[self->held[i - 1]].to_wait = trace_roles(ev->kind) & ROLE_WAIT_BEGIN;
+	if (trace_roles(ev->kind) & ROLE_WAIT_BEGIN) {
+		self->sections[self->held[i - 1]].to_wait = true;
+		map_put(&t->waits, self->sections[self->held[i - 1]].pc, NULL);
+	}
 	memmove(&self->held[i - 1], &self->held[i],
 		(self->held_count - i) * sizeof(self->held[0]));
 	self->held_count--;
@@ -324,6 +327,14 @@ static void note_event(struct doubt_trace *t, const struct event *ev, uint64_t i
 		note_thread(t, ev, index);
 }
 
+/* Whether the thread wrote the first of the event's bytes since they were allocated. */
+static bool has_written(const struct doubt_trace *t, const struct event *ev)
+{
+	const uint64_t *number = map_find(&t->granules, ev->addr / 8);
+
+	return number && ev->thread < 64 && t->writes[*number - 1].writers >> ev->thread & 1;
+}
+
 static void read_event(struct doubt_trace *t, const struct event *ev)
 {
 	struct doubt_thread *self = thread_of(t, ev->thread);
@@ -331,6 +342,8 @@ static void read_event(struct doubt_trace *t, const struct event *ev)
 	const uint64_t *number = map_find(&t->wanted_at, event_key(ev->thread, index));
 
 	t->position++;
+	if (number)
+		t->wanted[*number - 1].wrote = has_written(t, ev);
 	self->is_wanted |= number != NULL;
 	if (access_of(ev->kind) && ev->size)
 		note_access(t, ev, index);
@@ -381,6 +394,7 @@ void doubt_trace_free(struct doubt_trace *t)
 	free(t->writes);
 	map_free(&t->wanted_at);
 	map_free(&t->granules);
+	map_free(&t->waits);
 }
 
 const struct doubt_wanted *doubt_wanted(const struct doubt_trace *t,
@@ -409,6 +423,18 @@ const struct doubt_section *doubt_section(const struct doubt_trace *t, uint32_t 
 		if (self->sections[low].lock == lock)
 			return self->sections[low].last >= index ? &self->sections[low] : NULL;
 	return NULL;
+}
+
+bool doubt_waits(const struct doubt_trace *t, const struct doubt_section *s)
+{
+	return map_find(&t->waits, s->pc) != NULL;
+}
+
+bool doubt_owns(const struct doubt_trace *t, const struct candidate_event *e)
+{
+	const uint64_t *number = map_find(&t->granules, e->addr / 8);
+
+	return number && e->thread < 64 && t->writes[*number - 1].writers == 1ull << e->thread;
 }
 
 const struct doubt_block *doubt_block(const struct doubt_trace *t, const struct doubt_wanted *w)

@@ -38,6 +38,7 @@ struct doubt_wanted {
 	uint32_t thread;
 	uint64_t index, addr;
 	uint64_t position;	/* in the trace; 0: not reached */
+	bool wrote;		/* its thread had written the address since it was allocated */
 	struct vclock seen;	/* events of other threads that it has to come after, by flags */
 };
 
@@ -81,6 +82,7 @@ struct doubt_trace {
 	struct doubt_block *blocks;	/* that hold one of `addrs`, in the order of the trace */
 	size_t block_count, block_capacity;
 	size_t access_count;		/* of all threads */
+	struct map waits;		/* doubt_section.pc of those that ended by a wait */
 	struct map granules;		/* address / 8 to number in `writes`, plus 1 */
 	struct doubt_write *writes;
 	size_t write_count, write_capacity;
@@ -101,6 +103,12 @@ const struct doubt_wanted *doubt_wanted(const struct doubt_trace *t,
 /* The section of `lock` around an event; NULL: none. */
 const struct doubt_section *doubt_section(const struct doubt_trace *t, uint32_t thread,
 					  uint64_t lock, uint64_t index);
+
+/* Whether the operation of the section waits for a condition, in this or another section. */
+bool doubt_waits(const struct doubt_trace *t, const struct doubt_section *s);
+
+/* Whether only this thread wrote the memory of an event since it was allocated. */
+bool doubt_owns(const struct doubt_trace *t, const struct candidate_event *e);
 
 /* The block that holds the event's address when it happens; NULL: none is known. */
 const struct doubt_block *doubt_block(const struct doubt_trace *t, const struct doubt_wanted *w);

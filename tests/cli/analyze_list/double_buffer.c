@@ -1,12 +1,17 @@
 /* broken: race|atomicity|atomicity2 buffers */
 /*
  * Double buffering: a thread fills one buffer while the other is shown; they are exchanged under a
- * mutex when both threads are done. BROKEN: the filling thread does not wait until it was shown.
+ * mutex when both threads are done. BROKEN: the filling thread goes one frame too far.
  */
 #include <pthread.h>
 
 #define FRAMES 6
 #define PIXELS 4
+#ifdef BROKEN
+#define AHEAD 3
+#else
+#define AHEAD 2
+#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -19,12 +24,10 @@ static void *fill(void *arg)
 	for (int frame = 0; frame < FRAMES; frame++) {
 		int *back = buffers[frame % 2];
 
-#ifndef BROKEN
 		pthread_mutex_lock(&lock);
-		while (frame - shown >= 2)
+		while (frame - shown >= AHEAD)
 			pthread_cond_wait(&changed, &lock);
 		pthread_mutex_unlock(&lock);
-#endif
 		for (int i = 0; i < PIXELS; i++)
 			back[i] = frame + i;	/* bug */
 		pthread_mutex_lock(&lock);

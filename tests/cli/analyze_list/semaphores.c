@@ -1,12 +1,16 @@
 /* broken: race|atomicity|atomicity2|order slots */
 /*
  * Slots go round between two threads by semaphores.
- * BROKEN: a slot is cleared after it was given back.
+ * BROKEN: a slot, the only one, is cleared after it was given back.
  */
 #include <pthread.h>
 #include <semaphore.h>
 
+#ifdef BROKEN
+#define SLOTS 1
+#else
 #define SLOTS 2
+#endif
 #define ITEMS 8
 
 static sem_t free_slots, full_slots;
