@@ -105,6 +105,27 @@ static bool must_follow(struct doubts *d, const struct candidate_event *b,
 	       can_know(d, block, NULL, y) && !can_know(d, block, x, y);
 }
 
+/*
+ * Whether the thread of `b` got an address from what the thread of `a` wrote after `a`, and both
+ * use a block of memory. In another run it may get the block earlier; that is not likely.
+ */
+static bool was_passed(const struct doubts *d, const struct candidate_event *a,
+		       const struct candidate_event *b)
+{
+	const struct doubt_wanted *x = doubt_wanted(&d->trace, a), *y = doubt_wanted(&d->trace, b);
+
+	if (!x || !y || !doubt_block(&d->trace, y))
+		return false;
+	for (size_t i = 0; i < d->trace.edge_count; i++) {
+		const struct doubt_edge *e = &d->trace.edges[i];
+
+		if (e->certain && e->from == x->thread && e->to == y->thread &&
+		    e->from_index > x->index && e->to_index < y->index)
+			return true;
+	}
+	return false;
+}
+
 /* Whether an order is impossible, or fixed although only one of several. */
 static bool is_handed_over(struct doubts *d, const struct candidate *c)
 {
@@ -211,6 +232,8 @@ static const char *doubt_one(const struct doubts *d, const struct candidate *c,
 	if (fresh && (first->to_wait ||
 		      has_access(d, p->thread, first->first, first->last, p, ACCESS_WRITE)))
 		return looked_again;
+	if (fresh && writes_any(d, p->thread, first) && doubt_waits(&d->trace, first))
+		return looked_again;
 	if (writes_any(d, p->thread, first) && notices(d, second, i, others, r->thread))
 		return looked_again;
 	/* A value that was read and is written back later is what this is about. */
@@ -258,21 +281,33 @@ static bool is_independent(const struct doubts *d, const struct pair *a)
 	return is_complete(d, a->first, a->early) && is_complete(d, a->second, a->late);
 }
 
+static bool only_reads(const struct pair *a)
+{
+	return !((access_of(a->early->kind) | access_of(a->late->kind)) & ACCESS_WRITE);
+}
+
+/* The doubt about what `a` does in one or two sections while `o` does its part. */
+static const char *doubt_pair(const struct doubts *d, const struct pair *a, const struct pair *o)
+{
+	const char *doubt = doubt_two(d, a, o);
+
+	/* A thread that only reads may see what is complete in parts only. */
+	if (!doubt && is_independent(d, a) && (o->first != o->second || !only_reads(o)))
+		return looked_again;
+	return doubt;
+}
+
 static const char *doubt_pairs(const struct doubts *d, const struct pair *a, const struct pair *b)
 {
 	const char *doubt = NULL, *other = NULL;
 
 	if (is_independent(d, a) && is_independent(d, b))
 		return looked_again;
-	if (a->first != a->second && !(doubt = doubt_two(d, a, b)) &&
-	    !(b->first != b->second && is_independent(d, a)))
+	if (a->first != a->second && !(doubt = doubt_pair(d, a, b)))
 		return NULL;
-	if (b->first != b->second && !(other = doubt_two(d, b, a)) &&
-	    !(a->first != a->second && is_independent(d, b)))
+	if (b->first != b->second && !(other = doubt_pair(d, b, a)))
 		return NULL;
-	if (a->first == a->second && b->first == b->second)
-		return NULL;
-	return doubt ? doubt : other ? other : looked_again;
+	return doubt ? doubt : other;
 }
 
 /* Whether one of the first `count` events only reads. */
@@ -445,6 +480,8 @@ static const char *doubt_of(struct doubts *d, const struct candidate *c)
 	     !candidate_breaks_atomicity(c)))
 		return NULL;
 	if (is_handed_over(d, c) || (c->class != CANDIDATE_RACE && has_fixed_order(d, c)))
+		return handed_over;
+	if (c->class == CANDIDATE_RACE && c->doubtful && was_passed(d, late, early))
 		return handed_over;
 	if (candidate_breaks_atomicity(c))
 		return doubt_atomicity(d, c);

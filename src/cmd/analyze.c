@@ -145,12 +145,21 @@ static void text_candidate(struct show *s, size_t number)
 	buf_add_char(&s->out, '\n');
 }
 
+/*
+ * A race is doubtful only for a reason that doubt.c knows: that a reordering of the trace cannot
+ * show it says little.
+ */
+static bool is_doubtful(const struct candidate *c)
+{
+	return c->doubt || (c->doubtful && c->class != CANDIDATE_RACE);
+}
+
 static size_t doubtful_count(const struct show *s)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < findings_count(s->found); i++)
-		count += findings_at(s->found, i)->doubtful;
+		count += is_doubtful(findings_at(s->found, i));
 	return count;
 }
 
@@ -236,7 +245,7 @@ static void json_candidate(struct show *s, struct json *j, const struct candidat
 	json_hex(j, "addr", c->addr);
 	json_number(j, "size", c->size);
 	json_bool(j, "seen", c->seen);
-	json_bool(j, "doubtful", c->doubtful || c->doubt);
+	json_bool(j, "doubtful", is_doubtful(c));
 	json_text(j, "doubt", c->doubt);
 	json_number(j, "count", c->count);
 	json_decimal(j, "score", c->score);

@@ -4,6 +4,7 @@
  * one. BROKEN: a reader uses it after it has left the lock.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 struct config {
@@ -12,6 +13,7 @@ struct config {
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct config *config;
+static sem_t begun;	/* posted by each reader when it has found the first one */
 static int sums[2];
 
 static struct config *make(int limit)
@@ -32,6 +34,8 @@ static void *reader(void *arg)
 
 		pthread_rwlock_rdlock(&lock);
 		c = config;
+		if (i == 0)
+			sem_post(&begun);
 #ifdef BROKEN
 		pthread_rwlock_unlock(&lock);
 #endif
@@ -58,9 +62,12 @@ int main(void)
 {
 	pthread_t readers[2];
 
+	sem_init(&begun, 0, 0);
 	config = make(1);
 	for (int i = 0; i < 2; i++)
 		pthread_create(&readers[i], NULL, reader, &sums[i]);
+	for (int i = 0; i < 2; i++)
+		sem_wait(&begun);
 	for (int i = 2; i < 6; i++)
 		replace(i);
 	for (int i = 0; i < 2; i++)
