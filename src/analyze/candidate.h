@@ -76,6 +76,15 @@ static inline bool candidate_breaks_atomicity(const struct candidate *c)
 	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
 }
 
+/*
+ * Whether a reader need not look at it. That no reordering of the trace shows a race says little
+ * about other runs, so of races only candidate.doubt counts.
+ */
+static inline bool candidate_is_doubtful(const struct candidate *c)
+{
+	return c->doubt || (c->doubtful && c->class != CANDIDATE_RACE);
+}
+
 /* A list of candidates. Those with equal pattern, sites and orders are one entry with a count. */
 struct findings;
 
