@@ -298,6 +298,11 @@ static void show_json(struct show *s, const char *path)
 		json_number(&j, prune_keys[i], findings_pruned_count(s->found, i));
 	json_close(&j, '}');
 	json_number(&j, "dropped", findings_dropped_count(s->found));
+	json_open(&j, "dropped_by", '{');
+	for (size_t i = 0; analyses[i]; i++)
+		if (s->stats.dropped[i] > 0)
+			json_number(&j, analyses[i]->name, s->stats.dropped[i]);
+	json_close(&j, '}');
 	json_close(&j, '}');
 	buf_add_char(&s->out, '\n');
 }
@@ -375,9 +380,11 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 		log_warn("%s ends early: the program was killed, crashed, called exec, or still "
 			 "runs",
 			 path);
-	if (findings_dropped_count(s->found) > 0)
-		log_warn("%llu accesses were forgotten to bound memory: candidates may be missing",
-			 (unsigned long long)findings_dropped_count(s->found));
+	for (size_t i = 0; analyses[i]; i++)
+		if (s->stats.dropped[i] > 0)
+			log_warn("%s forgot %llu accesses to bound memory: candidates of it may be "
+				 "missing",
+				 analyses[i]->name, (unsigned long long)s->stats.dropped[i]);
 	return cmd_flush(&cmd_analyze, CMD_OK);
 }
 

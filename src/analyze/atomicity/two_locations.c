@@ -235,13 +235,17 @@ static void match(struct atomicity2 *a, uint32_t location_pair, uint32_t other, 
 		findings_pruned(out, why, 1);
 }
 
-static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out)
+static void match_all(struct atomicity2 *a, uint32_t fresh, struct pair_sites *sites,
+		      struct findings *out)
 {
 	struct location_pairs_matches others;
 	uint32_t n;
 	unsigned ox;
 
 	location_pairs_matches(&a->location_pairs, fresh, &others);
+	sites->matched |= others.count > 0;
+	if (!others.count)
+		sites->lost += location_pairs_was_lost(&a->location_pairs, fresh);
 	while ((n = location_pairs_next_match(&a->location_pairs, &others))) {
 		ox = location_pairs_overlap(&a->location_pairs, fresh, n);
 		if (ox == LOCATION_PAIRS_DISJOINT)
@@ -294,12 +298,13 @@ static inline bool pair_with(struct atomicity2 *a, const struct recent_accesses 
 	pair_up(&a->location_pairs, recent, i, now, thread, &pair);
 	walk = location_pairs_walk(pair.cell);
 	if (walk && !location_pairs_sampled(recent->location[i], now->location)) {
-		a->location_pairs.skipped++;
+		a->location_pairs.skipped += !pair.unshared;
 		return false;
 	}
 	fresh = location_pairs_note(&a->location_pairs, &pair);
 	if (fresh)
-		match_all(a, fresh, out);
+		match_all(a, fresh,
+			  &a->location_pairs.sites[pair.cell->sites & ~LOCATION_PAIRS_WALK], out);
 	return walk && !location_pairs_walk(pair.cell);
 }
 
@@ -329,7 +334,8 @@ static inline void pair_with_recent(struct atomicity2 *a, const struct recent_ac
 			walks &= ~again;
 		}
 	}
-	c->skipped += recent_bit_count(walks);
+	if (!now->unshared)
+		c->skipped += recent_bit_count(walks);
 }
 
 static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
@@ -374,7 +380,7 @@ static void atomicity2_finish(void *state, struct findings *out)
 {
 	struct atomicity2 *a = state;
 
-	findings_dropped(out, a->location_pairs.replaced + a->location_pairs.skipped);
+	findings_dropped(out, location_pairs_lost(&a->location_pairs) + a->location_pairs.skipped);
 }
 
 const struct analysis analysis_atomicity2 = {
