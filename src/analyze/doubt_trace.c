@@ -342,8 +342,10 @@ static void read_event(struct doubt_trace *t, const struct event *ev)
 	const uint64_t *number = map_find(&t->wanted_at, event_key(ev->thread, index));
 
 	t->position++;
-	if (number)
+	if (number) {
 		t->wanted[*number - 1].wrote = has_written(t, ev);
+		vclock_copy(&t->wanted[*number - 1].seen, &self->seen);
+	}
 	self->is_wanted |= number != NULL;
 	if (access_of(ev->kind) && ev->size)
 		note_access(t, ev, index);
@@ -355,7 +357,6 @@ static void read_event(struct doubt_trace *t, const struct event *ev)
 	self->is_wanted = true;
 	t->wanted[*number - 1].position = t->position;
 	t->wanted[*number - 1].addr = ev->addr;
-	vclock_copy(&t->wanted[*number - 1].seen, &self->seen);
 }
 
 int doubt_trace_read(struct doubt_trace *t, struct reader *trace, const struct findings *f,

@@ -234,13 +234,17 @@ bool location_pairs_was_lost(const struct location_pairs *c, uint32_t location_p
 	return false;
 }
 
-uint64_t location_pairs_lost(const struct location_pairs *c)
+/* Whether no other kept pair of the two sites is at the same locations. */
+static bool is_only(const struct location_pairs *c, const struct pair_sites *s, uint32_t n)
 {
-	uint64_t lost = 0;
+	for (unsigned i = 0; i < s->count; i++) {
+		uint32_t other = s->location_pair[i];
 
-	for (size_t i = 1; i < c->sites_count; i++)
-		lost += c->sites[i].matched ? 0 : c->sites[i].lost;
-	return lost;
+		if (other != n && !(other & LOCATION_PAIRS_UNSHARED) &&
+		    c->links[other].locations == c->links[n].locations)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -257,6 +261,13 @@ static void sites_room(struct location_pairs *c, struct pair_sites *s)
 	c->replaced++;
 	if (oldest & LOCATION_PAIRS_UNSHARED)
 		return;
+	if (s->tries < LOCATION_PAIRS_TRIES && c->spared < LOCATION_PAIRS_SPARE) {
+		s->tries++;
+		if (is_only(c, s, oldest)) {
+			c->spared++;
+			return;
+		}
+	}
 	note_lost(c, &c->links[oldest]);
 	bucket_remove(c, oldest);
 	c->links[oldest].next = c->free;

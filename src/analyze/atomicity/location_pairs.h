@@ -100,8 +100,9 @@ struct pair_sites {
 	uint16_t new_in_row;
 	uint16_t count;
 	uint32_t thread;
-	uint32_t lost;		/* pairs without a match whose match may have been dropped */
 	bool matched;		/* a pair had a match: the sites were compared with others */
+	uint8_t tries;		/* pairs dropped, up to LOCATION_PAIRS_TRIES */
+	uint8_t unused[6];	/* pads to 64 bytes, a cache line */
 };
 
 /* Cache by a thread's second site: the first sites that it made pairs with. */
@@ -120,6 +121,13 @@ struct pair_lost {
 	uint32_t tag;		/* of pair_link.locations */
 	uint32_t thread;	/* 0: free */
 };
+
+/*
+ * In short traces a dropped pair stays comparable, if it is at other locations than the pairs that
+ * are kept: LOCATION_PAIRS_SPARE pairs in all, of the first LOCATION_PAIRS_TRIES dropped of two sites.
+ */
+#define LOCATION_PAIRS_SPARE 4096u
+#define LOCATION_PAIRS_TRIES 64u
 
 #define LOCATION_PAIRS_LOST 16384u	/* a power of 2; 128 KiB */
 
@@ -140,6 +148,7 @@ struct location_pairs {
 	uint32_t stamp;			/* latest stamp given */
 	/* pairs dropped for newer ones, and shared pairs not noted because their sites walk */
 	uint64_t replaced, skipped;
+	uint32_t spared;	/* number of dropped pairs that stay comparable */
 	struct pair_lost *lost;	/* LOCATION_PAIRS_LOST entries by hash; NULL: none was dropped */
 };
 
@@ -237,9 +246,6 @@ void location_pairs_matches(const struct location_pairs *c, uint32_t location_pa
  * dropped. Of pairs with equal hashes only the one dropped last is known.
  */
 bool location_pairs_was_lost(const struct location_pairs *c, uint32_t location_pair);
-
-/* How many pairs were lost at sites of which no pair had a match. */
-uint64_t location_pairs_lost(const struct location_pairs *c);
 
 /* Returns the next pair, 0: no more. */
 uint32_t location_pairs_next_match(const struct location_pairs *c,

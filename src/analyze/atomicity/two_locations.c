@@ -23,6 +23,8 @@
 #include "analyze/atomicity/location_pairs.h"
 #include "analyze/atomicity/recent_accesses.h"
 #include "analyze/relevance/unshared_sites.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 #define PREFETCH_PAIRS 8192u /* prefetch if there are more pairs: the caches no longer hold them */
@@ -36,6 +38,11 @@ struct atomicity2 {
 	const struct unshared *unshared;
 	struct recent_accesses **threads;
 	size_t thread_count;
+	/*
+	 * By hash of two sites, of whatever thread: those of which a pair had a match, and the
+	 * number of pairs without a match whose match may have been dropped.
+	 */
+	struct map matched, lost;
 };
 
 static void mark(void *ctx)
@@ -74,6 +81,8 @@ static void atomicity2_close(void *state)
 	for (size_t i = 0; i < a->thread_count; i++)
 		recent_free(a->threads[i]);
 	free(a->threads);
+	map_free(&a->matched);
+	map_free(&a->lost);
 	dedupe_free(&a->dedupe);
 	location_pairs_free(&a->location_pairs);
 	contexts_free(a->contexts);
@@ -235,6 +244,18 @@ static void match(struct atomicity2 *a, uint32_t location_pair, uint32_t other, 
 		findings_pruned(out, why, 1);
 }
 
+static void count_lost(struct atomicity2 *a, uint32_t fresh, struct pair_sites *sites, bool matches)
+{
+	const struct pair_side *side = a->location_pairs.list[fresh].side;
+	uint64_t key;
+
+	if (matches ? sites->matched : !location_pairs_was_lost(&a->location_pairs, fresh))
+		return;
+	key = hash_add(hash_add(1, side[0].pc), side[1].pc);
+	sites->matched |= matches;
+	++*map_put(matches ? &a->matched : &a->lost, key, NULL);
+}
+
 static void match_all(struct atomicity2 *a, uint32_t fresh, struct pair_sites *sites,
 		      struct findings *out)
 {
@@ -243,9 +264,7 @@ static void match_all(struct atomicity2 *a, uint32_t fresh, struct pair_sites *s
 	unsigned ox;
 
 	location_pairs_matches(&a->location_pairs, fresh, &others);
-	sites->matched |= others.count > 0;
-	if (!others.count)
-		sites->lost += location_pairs_was_lost(&a->location_pairs, fresh);
+	count_lost(a, fresh, sites, others.count > 0);
 	while ((n = location_pairs_next_match(&a->location_pairs, &others))) {
 		ox = location_pairs_overlap(&a->location_pairs, fresh, n);
 		if (ox == LOCATION_PAIRS_DISJOINT)
@@ -376,11 +395,27 @@ static void atomicity2_event(void *state, const struct event *ev, const struct v
 		location_pairs_forget(&a->location_pairs, view->gone_addr, view->gone_size);
 }
 
+struct lost_count {
+	const struct map *matched;
+	uint64_t sum;
+};
+
+static void add_lost(void *ctx, uint64_t key, uint64_t value)
+{
+	struct lost_count *c = ctx;
+
+	if (!map_find(c->matched, key))
+		c->sum += value;
+}
+
 static void atomicity2_finish(void *state, struct findings *out)
 {
 	struct atomicity2 *a = state;
+	struct lost_count lost = { &a->matched, 0 };
 
-	findings_dropped(out, location_pairs_lost(&a->location_pairs) + a->location_pairs.skipped);
+	/* Pairs of sites that were compared with others stand for those that were lost. */
+	map_each(&a->lost, add_lost, &lost);
+	findings_dropped(out, lost.sum + a->location_pairs.skipped);
 }
 
 const struct analysis analysis_atomicity2 = {
