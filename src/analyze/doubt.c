@@ -424,6 +424,9 @@ static const char *doubt_order(const struct doubts *d, const struct candidate *c
 		locks_at(locks, early->lockset, i, &held);
 		mine = section_at(d, early, held.lock);
 		others = section_at(d, late, held.lock);
+		if (mine && others && c->pattern == PATTERN_BEFORE_INIT &&
+		    access_of(early->kind) == ACCESS_READ && doubt_waits(&d->trace, mine))
+			return waited_for;
 		if (mine && others && notices(d, mine, early, others, late->thread))
 			return other_values;
 	}

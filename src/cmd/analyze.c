@@ -165,7 +165,8 @@ static void text_hidden(struct show *s)
 	size_t doubtful = (size_t)s->list.doubtful, worthy = s->list.count - doubtful;
 
 	if (s->shown < worthy)
-		buf_addf(&s->out, "%zu more: --limit all shows them\n", worthy - s->shown);
+		buf_addf(&s->out, "%zu more: --limit all shows %s\n", worthy - s->shown,
+			 worthy - s->shown == 1 ? "it" : "them");
 	if (doubtful > 0 && !s->doubtful)
 		buf_addf(&s->out, "%zu doubtful: --doubtful shows %s\n", doubtful,
 			 doubtful == 1 ? "it" : "them");

@@ -1,4 +1,4 @@
-/* broken: order|race|atomicity|atomicity2 heap|config */
+/* floor 0; bug: order|race|atomicity|atomicity2 heap|config */
 /*
  * A configuration under a read-write lock: readers use it, a writer replaces it and frees the old
  * one. BROKEN: a reader uses it after it has left the lock.

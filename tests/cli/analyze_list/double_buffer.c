@@ -1,4 +1,4 @@
-/* broken: race|atomicity|atomicity2 buffers */
+/* floor 4; bug: race|atomicity|atomicity2 buffers */
 /*
  * Double buffering: a thread fills one buffer while the other is shown; they are exchanged under a
  * mutex when both threads are done. BROKEN: the filling thread goes one frame too far.

@@ -1,4 +1,4 @@
-/* broken: race|order|atomicity2 heap|value */
+/* floor 0; bug: race|order|atomicity2 heap|value */
 /*
  * A future: a thread computes a result and fulfils it, others wait for it.
  * BROKEN: the result is complete only after the future says so.

@@ -1,4 +1,4 @@
-/* broken: race|atomicity|order table|ready */
+/* floor 0; bug: race|atomicity|order table|ready */
 /*
  * A table that the first thread to need it makes, under a mutex.
  * BROKEN: threads look whether it is there before they take the mutex.

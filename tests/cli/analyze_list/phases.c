@@ -1,4 +1,4 @@
-/* broken: race|atomicity|atomicity2|order cells */
+/* floor 0; bug: race|atomicity|atomicity2|order cells */
 /*
  * Three threads compute in phases: each reads its neighbour's cell of the last phase and writes its
  * own. BROKEN: there is no barrier between reading and writing.

@@ -1,4 +1,4 @@
-/* broken: order|race heap */
+/* floor 0; bug: order|race heap */
 /*
  * A pipeline: a parcel is made by one thread, changed by the next and freed by the last. Between
  * two stages is a mailbox for one parcel. BROKEN: the second stage looks at it after it passed on.

@@ -1,4 +1,4 @@
-/* broken: atomicity|atomicity2|race left */
+/* floor 0; bug: atomicity|atomicity2|race left */
 /*
  * Threads borrow buffers from a pool and give them back.
  * BROKEN: whether a buffer is left is asked before the critical section that takes it.

@@ -1,4 +1,4 @@
-/* broken: race head */
+/* floor 6; bug: race head */
 /*
  * A linked list of jobs under a mutex, with a condition; two workers add up and free them.
  * BROKEN: a worker looks at the head of the list before it takes the mutex.

@@ -1,4 +1,4 @@
-/* broken: order|atomicity heap */
+/* floor 0; bug: order|atomicity heap */
 /*
  * Two threads share an object; the one that drops the last reference frees it.
  * BROKEN: the reference is dropped in one critical section and looked at in the next.

@@ -1,4 +1,4 @@
-/* broken: atomicity|atomicity2 used|in|ring */
+/* floor 0; bug: atomicity|atomicity2 used|in|ring */
 /*
  * Items go to a worker through a ring of three slots under a mutex. The worker frees them.
  * BROKEN: room is looked for in one critical section and used in the next.

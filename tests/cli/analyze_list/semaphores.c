@@ -1,4 +1,4 @@
-/* broken: race|atomicity|atomicity2|order slots */
+/* floor 0; bug: race|atomicity|atomicity2|order slots */
 /*
  * Slots go round between two threads by semaphores.
  * BROKEN: a slot, the only one, is cleared after it was given back.

@@ -1,4 +1,4 @@
-/* broken: race deques */
+/* floor 0; bug: race deques */
 /*
  * Work stealing: each worker has a deque under a lock of its own, and takes tasks from the other
  * one's end when it has none. BROKEN: a thief reads the end of the other deque before it locks it.
