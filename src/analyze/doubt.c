@@ -89,20 +89,45 @@ static bool can_know(struct doubts *d, const struct doubt_block *block,
 	return can;
 }
 
-/* Whether `b` comes after `a` in every run with the same flow of values. */
-static bool must_follow(struct doubts *d, const struct candidate_event *b,
-			const struct candidate_event *a)
+/*
+ * The event up to which the thread of `b` sees the same as in the trace if the orders of `c` come
+ * about: the first of its events that is moved, or `b` itself.
+ */
+static const struct doubt_wanted *unchanged_until(const struct doubts *d,
+						  const struct candidate *c,
+						  const struct doubt_wanted *b)
+{
+	const struct doubt_wanted *until = b;
+
+	for (uint8_t i = 0; i < c->orders; i++) {
+		const struct doubt_wanted *first =
+			doubt_wanted(&d->trace, &c->event[c->order[i].first]);
+		const struct doubt_wanted *second =
+			doubt_wanted(&d->trace, &c->event[c->order[i].second]);
+
+		if (first && second && first->thread == b->thread &&
+		    first->index < until->index && first->position > second->position)
+			until = first;
+	}
+	return until;
+}
+
+/* Whether `b` comes after `a` in every run with the same flow of values, as far as `c` keeps it. */
+static bool must_follow(struct doubts *d, const struct candidate *c,
+			const struct candidate_event *b, const struct candidate_event *a)
 {
 	const struct doubt_wanted *x = doubt_wanted(&d->trace, a), *y = doubt_wanted(&d->trace, b);
+	const struct doubt_wanted *until;
 	const struct doubt_block *block;
 
 	if (!x || !y || x->thread == y->thread)
 		return false;
-	if (vclock_get(&y->seen, x->thread) > x->index)
+	until = unchanged_until(d, c, y);
+	if (vclock_get(&until->seen, x->thread) > x->index)
 		return true;
 	block = doubt_block(&d->trace, y);
 	return block && block->thread != y->thread && d->work < MAX_WORK &&
-	       can_know(d, block, NULL, y) && !can_know(d, block, x, y);
+	       can_know(d, block, NULL, until) && !can_know(d, block, x, until);
 }
 
 /*
@@ -133,8 +158,8 @@ static bool is_handed_over(struct doubts *d, const struct candidate *c)
 		const struct candidate_event *first = &c->event[c->order[i].first];
 		const struct candidate_event *second = &c->event[c->order[i].second];
 
-		if (must_follow(d, first, second) ||
-		    (candidate_breaks_atomicity(c) && must_follow(d, second, first)))
+		if (must_follow(d, c, first, second) ||
+		    (candidate_breaks_atomicity(c) && must_follow(d, c, second, first)))
 			return true;
 	}
 	return false;

@@ -1,6 +1,7 @@
-/* floor 0; bug: race|order|atomicity2 heap|value */
+/* floor 1; bug: race|order|atomicity2 heap|value */
 /*
  * A future: a thread computes a result and fulfils it, others wait for it.
+ * If no reader has to wait, the trace does not show that `ready` is waited for: one remains.
  * BROKEN: the result is complete only after the future says so.
  */
 #include <pthread.h>

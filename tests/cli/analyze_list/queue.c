@@ -1,6 +1,8 @@
 /* floor 6; bug: race head */
 /*
  * A linked list of jobs under a mutex, with a condition; two workers add up and free them.
+ * That main adds jobs and then closes the queue could be meant to be one step: then a worker comes
+ * in between, and two candidates or more remain.
  * BROKEN: a worker looks at the head of the list before it takes the mutex.
  */
 #include <pthread.h>
