@@ -2,7 +2,8 @@
 /*
  * Double buffering: a thread fills one buffer while the other is shown; they are exchanged under a
  * mutex when both threads are done. If a thread never has to wait, the trace does not show that
- * what it reads is a condition: then a few candidates remain. BROKEN: the filling thread goes one frame too far.
+ * what it reads is a condition: then a few candidates remain.
+ * BROKEN: the filling thread goes one frame too far.
  */
 #include <pthread.h>
 
