@@ -61,7 +61,8 @@ static bool touches(const struct doubt_access *a, const struct candidate_event *
 
 /*
  * Whether the thread of `b` can know the address of the block at `b`, allocated by another thread,
- * if `a` has not happened: without what the thread of `a` wrote from there on. `a` NULL: in this run.
+ * if `a` has not happened: without what the thread of `a` wrote from there on. `a` NULL: in this
+ * run.
  */
 static bool can_know(struct doubts *d, const struct doubt_block *block,
 		     const struct doubt_wanted *a, const struct doubt_wanted *b)
@@ -172,7 +173,7 @@ static const struct doubt_section *section_at(const struct doubts *d,
 	return doubt_section(&d->trace, e->thread, lock, e->index);
 }
 
-/* Whether the thread accessed the event's memory (one of `access`) from `from` up to before `to`. */
+/* Whether the thread accessed the event's memory in one of the ways `access` in [from, to). */
 static bool has_access(const struct doubts *d, uint32_t thread, uint64_t from, uint64_t to,
 		       const struct candidate_event *e, unsigned access)
 {
