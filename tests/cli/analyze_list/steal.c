@@ -1,7 +1,9 @@
-/* floor 0; bug: race deques */
+/* floor 3; bug: race deques */
 /*
  * Work stealing: each worker has a deque under a lock of its own, and takes tasks from the other
- * one's end when it has none. BROKEN: a thief reads the end of the other deque before it locks it.
+ * one's end when it has none. A pop that finds
+ * nothing only looks, and what follows may seem to rest on it: then up to three candidates remain.
+ * BROKEN: a thief reads the end of the other deque before it locks it.
  */
 #include <pthread.h>
 #include <stdlib.h>
