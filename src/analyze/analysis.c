@@ -368,6 +368,17 @@ static void count_locks(const struct analysis_context *ctx, struct findings *out
 		}
 }
 
+static void finish(const struct analysis *a, void *state, struct findings *out,
+		   struct analysis_stats *stats)
+{
+	uint64_t before = findings_dropped_count(out);
+
+	a->finish(state, out);
+	for (size_t i = 0; analyses[i]; i++)
+		if (analyses[i] == a)
+			stats->dropped[i] += findings_dropped_count(out) - before;
+}
+
 #define FIRST_SHARE 0.7	/* of the time: for the first pass, the rest is for the second one */
 
 int analysis_run(struct reader *trace, const struct analysis *const *which,
@@ -419,7 +430,7 @@ int analysis_run(struct reader *trace, const struct analysis *const *which,
 	got = first_pass(trace, skips ? unshared : NULL, which, states, &track, out, stats, err);
 	for (size_t i = 0; i < count; i++) {
 		if (which[i]->finish)
-			which[i]->finish(states[i], out);
+			finish(which[i], states[i], out, stats);
 		which[i]->close(states[i]);
 	}
 	free(states);

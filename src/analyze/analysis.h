@@ -90,6 +90,7 @@ unsigned analysis_prescan_find(const char *name, size_t length);
 
 struct analysis_stats {
 	uint64_t events, accesses, threads;	/* in the trace */
+	uint64_t dropped[ANALYSIS_COUNT];	/* findings_dropped() by number of the analysis */
 	double seconds;		/* of wall-clock time that the analyses took */
 	bool cut;		/* ctx->deadline ended them before the end of the trace */
 };

@@ -35,6 +35,13 @@ struct candidate_order {
 	uint8_t first, second;
 };
 
+/* What a candidate rests on, the strongest last. */
+enum candidate_evidence {
+	EVIDENCE_PATTERN,	/* a pattern that locks and strong order allow */
+	EVIDENCE_REORDERING,	/* a reordering of the trace that keeps all values read */
+	EVIDENCE_UNORDERED,	/* nothing in the trace orders the two accesses */
+};
+
 struct candidate {
 	enum candidate_class class;	/* of the pattern, unless that is PATTERN_NONE */
 	enum pattern pattern;
@@ -58,6 +65,8 @@ struct candidate {
 	uint64_t addr2, size2;	/* the second location; 0: none */
 	uint64_t count;		/* occurrences with the same sites and orders in the trace */
 	double score;		/* rank.c: a higher one is tried earlier */
+	enum candidate_evidence evidence;
+	const char *doubt;	/* doubt.h: static text; NULL: none */
 	const char *note;	/* static text: what may go wrong; NULL: the pattern's note */
 };
 
@@ -65,6 +74,15 @@ struct candidate {
 static inline bool candidate_breaks_atomicity(const struct candidate *c)
 {
 	return c->class == CANDIDATE_ATOMICITY || c->class == CANDIDATE_ATOMICITY2;
+}
+
+/*
+ * Whether a reader need not look at it. That no reordering of the trace shows a race says little
+ * about other runs, so of races only candidate.doubt counts.
+ */
+static inline bool candidate_is_doubtful(const struct candidate *c)
+{
+	return c->doubt || (c->doubtful && c->class != CANDIDATE_RACE);
 }
 
 /* A list of candidates. Those with equal pattern, sites and orders are one entry with a count. */

@@ -54,6 +54,18 @@ struct rank_hints {
 /* Sets the scores and sorts by them. Ties are broken, so that the result is deterministic. */
 void rank_list(struct hunt_list *l, const struct rank_hints *hints);
 
+/*
+ * For readers instead of for hunting: fills `out` with all findings, those worth reading first.
+ * Gives those that repeat or contradict a better one a doubt; candidates with a doubt come last.
+ * `named`: whether the candidate's variable has a name.
+ */
+void rank_for_readers(struct findings *f, bool (*named)(void *ctx, const struct candidate *c),
+		      void *ctx, struct hunt_list *out);
+
+/* Of prune.c: whether the orders contradict each other, and a hash of them by threads and sites. */
+bool candidate_is_impossible(const struct candidate *c);
+uint64_t candidate_hash_orders(const struct candidate *c);
+
 struct hunt_group {
 	size_t *member;		/* indices in hunt_list.at, in the order of their times */
 	size_t count;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 /* Whether the wanted orders and the threads' own orders form a cycle. */
-static bool impossible(const struct candidate *c)
+bool candidate_is_impossible(const struct candidate *c)
 {
 	bool before[CANDIDATE_EVENTS][CANDIDATE_EVENTS] = { { false } };
 
@@ -35,7 +35,7 @@ static bool impossible(const struct candidate *c)
  * A hash of the set of wanted orders, by threads and sites, without the pattern. It includes orders
  * that the trace has already, because these distinguish a triple from a pair.
  */
-static uint64_t hash_orders(const struct candidate *c)
+uint64_t candidate_hash_orders(const struct candidate *c)
 {
 	uint64_t set = c->orders;
 
@@ -62,7 +62,7 @@ static int class_weight(const struct candidate *c)
 
 void prune_list(struct findings *f, bool total, struct hunt_list *out)
 {
-	struct map known = { 0 };	/* hash_orders() to index in out->at, plus 1 */
+	struct map known = { 0 };	/* candidate_hash_orders() to index in out->at, plus 1 */
 	size_t count = findings_count(f);
 
 	*out = (struct hunt_list){ .predicted = count };
@@ -81,11 +81,11 @@ void prune_list(struct findings *f, bool total, struct hunt_list *out)
 			out->dropped[DROP_SEEN]++;
 			continue;
 		}
-		if (impossible(c)) {
+		if (candidate_is_impossible(c)) {
 			out->dropped[DROP_IMPOSSIBLE]++;
 			continue;
 		}
-		same = map_put(&known, hash_orders(c), NULL);
+		same = map_put(&known, candidate_hash_orders(c), NULL);
 		if (!*same) {
 			out->at[out->count++] = c;
 			*same = out->count;

@@ -8,6 +8,8 @@
 
 #include "analyze/candidate_list.h"
 #include "analyze/context/access.h"
+#include "base/map.h"
+#include "base/mem.h"
 
 /* Whether the early access is a write that the first write overwrites: mostly harmless. */
 static bool is_overwritten(const struct candidate *c)
@@ -124,4 +126,87 @@ void rank_list(struct hunt_list *l, const struct rank_hints *hints)
 		l->at[i]->score = score(l->at[i], hints);
 	if (l->count)
 		qsort(l->at, l->count, sizeof(l->at[0]), compare);
+}
+
+static uint64_t distance(const struct candidate *c)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+
+	for (int i = 0; i < c->events; i++) {
+		low = c->event[i].time < low ? c->event[i].time : low;
+		high = c->event[i].time > high ? c->event[i].time : high;
+	}
+	return high > low ? high - low : 0;
+}
+
+/* A bonus for what is sound, a penalty for locks: the fewer, the likelier is an oversight. */
+static double readers_bonus(const struct candidate *c, uint64_t most)
+{
+	static const double by_evidence[] = {
+		[EVIDENCE_PATTERN] = 0, [EVIDENCE_REORDERING] = 3, [EVIDENCE_UNORDERED] = 6,
+	};
+	double sum = by_evidence[c->evidence];
+	unsigned locks = 0;
+
+	for (int i = 0; i < c->events; i++)
+		locks += access_of(c->event[i].kind) && c->event[i].lockset_size > 0;
+	sum -= 0.25 * locks;
+	return most ? sum - 0.5 * (double)distance(c) / (double)most : sum;
+}
+
+static int compare_for_readers(const void *a, const void *b)
+{
+	const struct candidate *x = *(struct candidate *const *)a;
+	const struct candidate *y = *(struct candidate *const *)b;
+
+	if (candidate_is_doubtful(x) != candidate_is_doubtful(y))
+		return candidate_is_doubtful(x) ? 1 : -1;
+	return compare(a, b);
+}
+
+static void sort_for_readers(struct hunt_list *l)
+{
+	if (l->count)
+		qsort(l->at, l->count, sizeof(l->at[0]), compare_for_readers);
+}
+
+/* Gives a doubt to all but the best of those that want the same orders of the same sites. */
+static void doubt_repeats(struct hunt_list *l)
+{
+	struct map known = { 0 };
+	bool added;
+
+	for (size_t i = 0; i < l->count; i++) {
+		struct candidate *c = l->at[i];
+
+		if (candidate_is_result(c) || candidate_is_doubtful(c))
+			continue;
+		map_put(&known, candidate_hash_orders(c), &added);
+		if (candidate_is_impossible(c))
+			c->doubt = "the orders contradict each other";
+		else if (!added)
+			c->doubt = "a better one wants the same order of the same places";
+	}
+	map_free(&known);
+}
+
+void rank_for_readers(struct findings *f, bool (*named)(void *ctx, const struct candidate *c),
+		      void *ctx, struct hunt_list *out)
+{
+	uint64_t most = 0;
+
+	*out = (struct hunt_list){ .count = findings_count(f) };
+	out->at = xcalloc(out->count + 1, sizeof(*out->at));
+	for (size_t i = 0; i < out->count; i++) {
+		out->at[i] = findings_at(f, i);
+		most = distance(out->at[i]) > most ? distance(out->at[i]) : most;
+	}
+	for (size_t i = 0; i < out->count; i++)
+		out->at[i]->score = score(out->at[i], NULL) + readers_bonus(out->at[i], most) +
+				    (named(ctx, out->at[i]) ? 0.5 : 0);
+	sort_for_readers(out);
+	doubt_repeats(out);
+	sort_for_readers(out);
+	for (size_t i = 0; i < out->count; i++)
+		out->doubtful += candidate_is_doubtful(out->at[i]);
 }

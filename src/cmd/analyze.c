@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/candidate_list.h"
 #include "analyze/candidate_names.h"
+#include "analyze/doubt.h"
 #include "analyze/suppress.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -19,6 +21,7 @@
 #include "trace/read/kinds.h"
 
 #define STACK_SHOWN 16	/* callers shown for an event */
+#define LIMIT 10	/* candidates shown without --limit */
 #define FRAMES 16	/* inlined functions at a pc, at most */
 
 static const char usage_head[] =
@@ -29,7 +32,8 @@ static const char usage_head[] =
 	"they would do harm. These are candidates; snarl hunt makes runs to prove them.\n"
 	"\n"
 	"  -a, --analysis NAME  run only this analysis; may be given several times\n"
-	"  -n, --limit N        number of candidates to show\n"
+	"  -n, --limit N        number of candidates to show (default: 10; JSON: all); 0 or all: all\n"
+	"  --doubtful           show those as well that seem impossible, after the others\n"
 	"  --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n"
 	"  --json               print one JSON object\n"
 	"  --without NAME,NAME  leave out shortcuts, which change the time but no candidate:\n"
@@ -47,7 +51,8 @@ struct options {
 	const struct analysis *chosen[ANALYSIS_COUNT + 1];	/* by --analysis, ended by NULL */
 	size_t chosen_count;		/* 0: run all */
 	uint64_t limit;			/* candidates to show */
-	bool json, no_symbols;
+	bool has_limit;			/* --limit is given */
+	bool json, no_symbols, doubtful;
 	unsigned without;		/* set of enum analysis_prescan */
 	struct suppressions *suppress;	/* NULL: none */
 };
@@ -58,7 +63,9 @@ struct show {
 	struct analysis_stats stats;
 	struct findings *found;
 	struct names *names;
-	size_t shown;		/* number of candidates to print */
+	struct hunt_list list;	/* all candidates, those worth reading first */
+	size_t shown;		/* number of candidates of `list` to print */
+	bool doubtful;		/* doubtful ones are asked for */
 	size_t suppressed;	/* number of candidates that were removed as suppressed */
 	struct buf out;
 };
@@ -77,6 +84,11 @@ static const char *const prune_names[PRUNE_REASONS] = {
 static const char *const prune_keys[PRUNE_REASONS] = {
 	[PRUNE_HB] = "ordered", [PRUNE_LOCK] = "lock", [PRUNE_HISTORY] = "history",
 	[PRUNE_READS_FROM] = "reads_from", [PRUNE_SAME] = "same",
+};
+
+static const char *const evidence_names[] = {
+	[EVIDENCE_PATTERN] = "pattern", [EVIDENCE_REORDERING] = "reordering",
+	[EVIDENCE_UNORDERED] = "unordered",
 };
 
 static const char *thread_name(const struct show *s, uint32_t id)
@@ -124,7 +136,7 @@ static void text_event(struct show *s, const struct candidate *c, uint8_t number
 
 static void text_candidate(struct show *s, size_t number)
 {
-	const struct candidate *c = findings_at(s->found, number);
+	const struct candidate *c = s->list.at[number];
 
 	buf_addf(&s->out, "%zu. %s %s on %s", number + 1, candidate_class_name(c->class),
 		 pattern_row(c->pattern)->name,
@@ -141,16 +153,23 @@ static void text_candidate(struct show *s, size_t number)
 		buf_add_text(&s->out, c->seen ? " (it happened in this run)\n" : "\n");
 	if (c->note)
 		buf_addf(&s->out, "     %s\n", c->note);
+	if (candidate_is_doubtful(c))
+		buf_addf(&s->out, "     doubtful: %s\n",
+			 c->doubt ? c->doubt : "the values read on the way forbid it");
 	buf_add_char(&s->out, '\n');
 }
 
-static size_t doubtful_count(const struct show *s)
+/* Says how to see candidates that were not shown. */
+static void text_hidden(struct show *s)
 {
-	size_t count = 0;
+	size_t doubtful = (size_t)s->list.doubtful, worthy = s->list.count - doubtful;
 
-	for (size_t i = 0; i < findings_count(s->found); i++)
-		count += findings_at(s->found, i)->doubtful;
-	return count;
+	if (s->shown < worthy)
+		buf_addf(&s->out, "%zu more: --limit all shows %s\n", worthy - s->shown,
+			 worthy - s->shown == 1 ? "it" : "them");
+	if (doubtful > 0 && !s->doubtful)
+		buf_addf(&s->out, "%zu doubtful: --doubtful shows %s\n", doubtful,
+			 doubtful == 1 ? "it" : "them");
 }
 
 static void text_summary(struct show *s)
@@ -171,11 +190,12 @@ static void text_summary(struct show *s)
 		buf_addf(&s->out, "%s%llu %s", separator, (unsigned long long)n, prune_names[i]);
 		separator = ", ";
 	}
-	if (doubtful_count(s) > 0)
-		buf_addf(&s->out, "; %zu doubtful", doubtful_count(s));
+	if (s->list.doubtful > 0)
+		buf_addf(&s->out, "; %llu doubtful", (unsigned long long)s->list.doubtful);
 	if (s->suppressed > 0)
 		buf_addf(&s->out, "; %zu suppressed", s->suppressed);
 	buf_add_char(&s->out, '\n');
+	text_hidden(s);
 }
 
 static void json_frame(struct show *s, struct json *j, uint64_t pc)
@@ -235,7 +255,9 @@ static void json_candidate(struct show *s, struct json *j, const struct candidat
 	json_hex(j, "addr", c->addr);
 	json_number(j, "size", c->size);
 	json_bool(j, "seen", c->seen);
-	json_bool(j, "doubtful", c->doubtful);
+	json_bool(j, "doubtful", candidate_is_doubtful(c));
+	json_text(j, "doubt", c->doubt);
+	json_text(j, "evidence", evidence_names[c->evidence]);
 	json_number(j, "count", c->count);
 	json_decimal(j, "score", c->score);
 	json_open(j, "sites", '[');
@@ -269,7 +291,7 @@ static void show_json(struct show *s, const char *path)
 	json_number(&j, "predicted", findings_count(s->found));
 	json_open(&j, "candidates", '[');
 	for (size_t i = 0; i < s->shown; i++)
-		json_candidate(s, &j, findings_at(s->found, i));
+		json_candidate(s, &j, s->list.at[i]);
 	json_close(&j, ']');
 	json_number(&j, "suppressed", s->suppressed);
 	json_open(&j, "pruned", '{');
@@ -277,6 +299,11 @@ static void show_json(struct show *s, const char *path)
 		json_number(&j, prune_keys[i], findings_pruned_count(s->found, i));
 	json_close(&j, '}');
 	json_number(&j, "dropped", findings_dropped_count(s->found));
+	json_open(&j, "dropped_by", '{');
+	for (size_t i = 0; analyses[i]; i++)
+		if (s->stats.dropped[i] > 0)
+			json_number(&j, analyses[i]->name, s->stats.dropped[i]);
+	json_close(&j, '}');
 	json_close(&j, '}');
 	buf_add_char(&s->out, '\n');
 }
@@ -299,6 +326,24 @@ static void suppress(struct show *s, const struct suppressions *suppress)
 	s->suppressed = findings_remove(s->found, is_suppressed, &filter);
 }
 
+/* Whether the candidate's variable has a name; others are blocks of memory, or mere addresses. */
+static bool is_named(void *ctx, const struct candidate *c)
+{
+	const struct show *s = ctx;
+
+	return c->events && names_global(s->names, c->event[0].addr);
+}
+
+/* Whether all races that can be found are among the findings. */
+static bool knows_races(const struct options *o)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < o->chosen_count; i++)
+		found += o->chosen[i] == &analysis_race || o->chosen[i] == &analysis_race_predict;
+	return o->chosen_count == 0 || found == 2;
+}
+
 static int analyze(struct show *s, const struct options *o, const char *path)
 {
 	struct err err, later;
@@ -312,11 +357,16 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 	s->names = names_new(s->reader, &s->ctx, !o->no_symbols, NULL);
 	if (o->suppress)
 		suppress(s, o->suppress);
-	s->shown = findings_count(s->found);
-	if (s->shown > o->limit)
-		s->shown = (size_t)o->limit;
+	doubt_find(s->reader, &s->ctx, s->names, knows_races(o), s->found);
 	/* analysis_run() has reported damage already. */
-	names_learn(s->names, s->found, s->shown, &later);
+	names_learn(s->names, s->found, findings_count(s->found), &later);
+	rank_for_readers(s->found, is_named, s, &s->list);
+	s->doubtful = o->doubtful;
+	s->shown = s->list.count;
+	if (!o->json && !o->doubtful)
+		s->shown -= (size_t)s->list.doubtful;
+	if (s->shown > o->limit && (!o->json || o->has_limit))
+		s->shown = (size_t)o->limit;
 	if (o->json) {
 		show_json(s, path);
 	} else {
@@ -331,9 +381,11 @@ static int analyze(struct show *s, const struct options *o, const char *path)
 		log_warn("%s ends early: the program was killed, crashed, called exec, or still "
 			 "runs",
 			 path);
-	if (findings_dropped_count(s->found) > 0)
-		log_warn("%llu accesses were forgotten to bound memory: candidates may be missing",
-			 (unsigned long long)findings_dropped_count(s->found));
+	for (size_t i = 0; analyses[i]; i++)
+		if (s->stats.dropped[i] > 0)
+			log_warn("%s forgot %llu accesses to bound memory: candidates of it may be "
+				 "missing",
+				 analyses[i]->name, (unsigned long long)s->stats.dropped[i]);
 	return cmd_flush(&cmd_analyze, CMD_OK);
 }
 
@@ -377,9 +429,15 @@ static int set_limit(struct options *o, const char *text)
 	char *end;
 
 	errno = 0;
+	o->has_limit = true;
+	o->limit = UINT64_MAX;
+	if (strcmp(text, "all") == 0)
+		return CMD_OK;
 	o->limit = strtoull(text, &end, 10);
 	if (errno != 0 || *end || *text < '0' || *text > '9')
-		return cmd_usage(&cmd_analyze, "--limit needs a number, not '%s'", text);
+		return cmd_usage(&cmd_analyze, "--limit needs a number or all, not '%s'", text);
+	if (o->limit == 0)
+		o->limit = UINT64_MAX;
 	return CMD_OK;
 }
 
@@ -399,11 +457,12 @@ static int leave_out(struct options *o, const char *names)
 	return CMD_OK;
 }
 
-enum { OPT_JSON = 256, OPT_NO_SYMBOLS, OPT_SUPPRESSIONS, OPT_WITHOUT };
+enum { OPT_JSON = 256, OPT_DOUBTFUL, OPT_NO_SYMBOLS, OPT_SUPPRESSIONS, OPT_WITHOUT };
 
 static const struct option long_options[] = {
 	{ "analysis", required_argument, NULL, 'a' },
 	{ "limit", required_argument, NULL, 'n' },
+	{ "doubtful", no_argument, NULL, OPT_DOUBTFUL },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "no-symbols", no_argument, NULL, OPT_NO_SYMBOLS },
 	{ "suppressions", required_argument, NULL, OPT_SUPPRESSIONS },
@@ -421,6 +480,7 @@ static int parse(struct options *o, int argc, char **argv)
 		switch (c) {
 		case 'a': code = choose_analysis(o, optarg); break;
 		case 'n': code = set_limit(o, optarg); break;
+		case OPT_DOUBTFUL: o->doubtful = true; break;
 		case OPT_JSON: o->json = true; break;
 		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
 		case OPT_SUPPRESSIONS: code = cmd_suppressions(&cmd_analyze, optarg, &o->suppress); break;
@@ -441,7 +501,7 @@ static int parse(struct options *o, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	struct options o = { .limit = UINT64_MAX };
+	struct options o = { .limit = LIMIT };
 	struct show s = { 0 };
 	int code = parse(&o, argc, argv);
 
@@ -454,6 +514,7 @@ static int run(int argc, char **argv)
 	s.ctx.without = o.without;
 	s.found = findings_new();
 	code = analyze(&s, &o, argv[optind]);
+	hunt_list_free(&s.list);
 	names_free(s.names);
 	suppress_free(o.suppress);
 	findings_free(s.found);

@@ -50,6 +50,7 @@ void location_pairs_free(struct location_pairs *c)
 	pages_free(c->links, c->link_capacity * sizeof(*c->links));
 	pages_free(c->sites, c->sites_capacity * sizeof(*c->sites));
 	pages_free(c->rows, c->row_capacity * sizeof(*c->rows));
+	pages_free(c->lost, c->lost ? LOCATION_PAIRS_LOST * sizeof(*c->lost) : 0);
 	pages_free(c->table, c->table_size * sizeof(*c->table));
 	*c = (struct location_pairs){ 0 };
 }
@@ -205,6 +206,47 @@ static bool pair_equal(const struct pair_link *l, const struct pair_attempt *p, 
 	       memcmp(l->cut, cut, cuts * sizeof(*l->cut)) == 0;
 }
 
+static struct pair_lost *lost_at(const struct location_pairs *c, uint64_t locations)
+{
+	return &c->lost[hash_spread(locations) >> 32 & (LOCATION_PAIRS_LOST - 1)];
+}
+
+static void note_lost(struct location_pairs *c, const struct pair_link *l)
+{
+	if (!c->lost)
+		c->lost = pages_grow(NULL, 0, LOCATION_PAIRS_LOST * sizeof(*c->lost));
+	*lost_at(c, l->locations) = (struct pair_lost){ (uint32_t)l->locations, l->thread };
+}
+
+bool location_pairs_was_lost(const struct location_pairs *c, uint32_t location_pair)
+{
+	const struct pair_link *mine = &c->links[location_pair];
+	uint64_t locations = mine->locations - hash_spread(mine->writes);
+
+	for (uint32_t writes = 0; writes <= 3 && c->lost; writes++) {
+		uint64_t key = locations_key(locations, writes);
+		const struct pair_lost *lost = lost_at(c, key);
+
+		if ((writes | mine->writes) == 3 && lost->thread && lost->thread != mine->thread &&
+		    lost->tag == (uint32_t)key)
+			return true;
+	}
+	return false;
+}
+
+/* Whether no other kept pair of the two sites is at the same locations. */
+static bool is_only(const struct location_pairs *c, const struct pair_sites *s, uint32_t n)
+{
+	for (unsigned i = 0; i < s->count; i++) {
+		uint32_t other = s->location_pair[i];
+
+		if (other != n && !(other & LOCATION_PAIRS_UNSHARED) &&
+		    c->links[other].locations == c->links[n].locations)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Makes room for one more pair of the two sites: drops the least recently used if there are enough.
  */
@@ -219,6 +261,14 @@ static void sites_room(struct location_pairs *c, struct pair_sites *s)
 	c->replaced++;
 	if (oldest & LOCATION_PAIRS_UNSHARED)
 		return;
+	if (s->tries < LOCATION_PAIRS_TRIES && c->spared < LOCATION_PAIRS_SPARE) {
+		s->tries++;
+		if (is_only(c, s, oldest)) {
+			c->spared++;
+			return;
+		}
+	}
+	note_lost(c, &c->links[oldest]);
 	bucket_remove(c, oldest);
 	c->links[oldest].next = c->free;
 	c->free = oldest;

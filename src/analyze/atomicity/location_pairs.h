@@ -100,7 +100,9 @@ struct pair_sites {
 	uint16_t new_in_row;
 	uint16_t count;
 	uint32_t thread;
-	uint32_t unused[2];	/* pads to 64 bytes, a cache line */
+	bool matched;		/* a pair had a match: the sites were compared with others */
+	uint8_t tries;		/* pairs dropped, up to LOCATION_PAIRS_TRIES */
+	uint8_t unused[6];	/* pads to 64 bytes, a cache line */
 };
 
 /* Cache by a thread's second site: the first sites that it made pairs with. */
@@ -113,6 +115,21 @@ struct pair_row {
 		uint32_t sites;
 	} at[LOCATION_PAIRS_ROW];
 };
+
+/* A dropped pair that another thread may still make a pair with. */
+struct pair_lost {
+	uint32_t tag;		/* of pair_link.locations */
+	uint32_t thread;	/* 0: free */
+};
+
+/*
+ * In short traces a dropped pair stays comparable, if it is at other locations than the pairs that
+ * are kept: LOCATION_PAIRS_SPARE pairs in all, of the first LOCATION_PAIRS_TRIES dropped of two sites.
+ */
+#define LOCATION_PAIRS_SPARE 4096u
+#define LOCATION_PAIRS_TRIES 64u
+
+#define LOCATION_PAIRS_LOST 16384u	/* a power of 2; 128 KiB */
 
 struct location_pairs {
 	struct contexts *contexts;
@@ -129,8 +146,10 @@ struct location_pairs {
 	struct pair_bucket *table;	/* hash table by pair_link.locations */
 	size_t table_size;	/* a power of 2 */
 	uint32_t stamp;			/* latest stamp given */
-	/* pairs dropped for newer ones, and pairs not noted because their sites walk */
+	/* pairs dropped for newer ones, and shared pairs not noted because their sites walk */
 	uint64_t replaced, skipped;
+	uint32_t spared;	/* number of dropped pairs that stay comparable */
+	struct pair_lost *lost;	/* LOCATION_PAIRS_LOST entries by hash; NULL: none was dropped */
 };
 
 void location_pairs_init(struct location_pairs *c, struct contexts *contexts);
@@ -221,6 +240,12 @@ struct location_pairs_matches {
 
 void location_pairs_matches(const struct location_pairs *c, uint32_t location_pair,
 			    struct location_pairs_matches *out);
+
+/*
+ * Whether location_pairs_matches() may lack a pair that another thread has made and that was
+ * dropped. Of pairs with equal hashes only the one dropped last is known.
+ */
+bool location_pairs_was_lost(const struct location_pairs *c, uint32_t location_pair);
 
 /* Returns the next pair, 0: no more. */
 uint32_t location_pairs_next_match(const struct location_pairs *c,

@@ -23,6 +23,8 @@
 #include "analyze/atomicity/location_pairs.h"
 #include "analyze/atomicity/recent_accesses.h"
 #include "analyze/relevance/unshared_sites.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/mem.h"
 
 #define PREFETCH_PAIRS 8192u /* prefetch if there are more pairs: the caches no longer hold them */
@@ -36,6 +38,11 @@ struct atomicity2 {
 	const struct unshared *unshared;
 	struct recent_accesses **threads;
 	size_t thread_count;
+	/*
+	 * By hash of two sites, of whatever thread: those of which a pair had a match, and the
+	 * number of pairs without a match whose match may have been dropped.
+	 */
+	struct map matched, lost;
 };
 
 static void mark(void *ctx)
@@ -74,6 +81,8 @@ static void atomicity2_close(void *state)
 	for (size_t i = 0; i < a->thread_count; i++)
 		recent_free(a->threads[i]);
 	free(a->threads);
+	map_free(&a->matched);
+	map_free(&a->lost);
 	dedupe_free(&a->dedupe);
 	location_pairs_free(&a->location_pairs);
 	contexts_free(a->contexts);
@@ -235,13 +244,27 @@ static void match(struct atomicity2 *a, uint32_t location_pair, uint32_t other, 
 		findings_pruned(out, why, 1);
 }
 
-static void match_all(struct atomicity2 *a, uint32_t fresh, struct findings *out)
+static void count_lost(struct atomicity2 *a, uint32_t fresh, struct pair_sites *sites, bool matches)
+{
+	const struct pair_side *side = a->location_pairs.list[fresh].side;
+	uint64_t key;
+
+	if (matches ? sites->matched : !location_pairs_was_lost(&a->location_pairs, fresh))
+		return;
+	key = hash_add(hash_add(1, side[0].pc), side[1].pc);
+	sites->matched |= matches;
+	++*map_put(matches ? &a->matched : &a->lost, key, NULL);
+}
+
+static void match_all(struct atomicity2 *a, uint32_t fresh, struct pair_sites *sites,
+		      struct findings *out)
 {
 	struct location_pairs_matches others;
 	uint32_t n;
 	unsigned ox;
 
 	location_pairs_matches(&a->location_pairs, fresh, &others);
+	count_lost(a, fresh, sites, others.count > 0);
 	while ((n = location_pairs_next_match(&a->location_pairs, &others))) {
 		ox = location_pairs_overlap(&a->location_pairs, fresh, n);
 		if (ox == LOCATION_PAIRS_DISJOINT)
@@ -294,12 +317,13 @@ static inline bool pair_with(struct atomicity2 *a, const struct recent_accesses 
 	pair_up(&a->location_pairs, recent, i, now, thread, &pair);
 	walk = location_pairs_walk(pair.cell);
 	if (walk && !location_pairs_sampled(recent->location[i], now->location)) {
-		a->location_pairs.skipped++;
+		a->location_pairs.skipped += !pair.unshared;
 		return false;
 	}
 	fresh = location_pairs_note(&a->location_pairs, &pair);
 	if (fresh)
-		match_all(a, fresh, out);
+		match_all(a, fresh,
+			  &a->location_pairs.sites[pair.cell->sites & ~LOCATION_PAIRS_WALK], out);
 	return walk && !location_pairs_walk(pair.cell);
 }
 
@@ -329,7 +353,8 @@ static inline void pair_with_recent(struct atomicity2 *a, const struct recent_ac
 			walks &= ~again;
 		}
 	}
-	c->skipped += recent_bit_count(walks);
+	if (!now->unshared)
+		c->skipped += recent_bit_count(walks);
 }
 
 static void atomicity2_access(struct atomicity2 *a, const struct event *ev,
@@ -370,11 +395,27 @@ static void atomicity2_event(void *state, const struct event *ev, const struct v
 		location_pairs_forget(&a->location_pairs, view->gone_addr, view->gone_size);
 }
 
+struct lost_count {
+	const struct map *matched;
+	uint64_t sum;
+};
+
+static void add_lost(void *ctx, uint64_t key, uint64_t value)
+{
+	struct lost_count *c = ctx;
+
+	if (!map_find(c->matched, key))
+		c->sum += value;
+}
+
 static void atomicity2_finish(void *state, struct findings *out)
 {
 	struct atomicity2 *a = state;
+	struct lost_count lost = { &a->matched, 0 };
 
-	findings_dropped(out, a->location_pairs.replaced + a->location_pairs.skipped);
+	/* Pairs of sites that were compared with others stand for those that were lost. */
+	map_each(&a->lost, add_lost, &lost);
+	findings_dropped(out, lost.sum + a->location_pairs.skipped);
 }
 
 const struct analysis analysis_atomicity2 = {

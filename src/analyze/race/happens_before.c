@@ -64,6 +64,7 @@ static void report_pair(struct race *r, const struct access_record *old, uint64_
 	entry = findings_add(out, &c);
 	entry->note = NULL;	/* if predict_race.c predicted the pair: now it was observed */
 	entry->doubtful = false;
+	entry->evidence = EVIDENCE_UNORDERED;
 	*k = (struct known_pair){ first, second, (size_t)(entry - findings_at(out, 0)) };
 }
 

@@ -136,6 +136,7 @@ static void look_for_reordering(struct predict *p, struct site_pair *pair,
 	entry->addr = c->addr;
 	entry->size = c->size;
 	entry->note = note_by_reordering;
+	entry->evidence = EVIDENCE_REORDERING;
 	set_stop_before(p, pair, c);
 }
 

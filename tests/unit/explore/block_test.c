@@ -60,7 +60,7 @@ static void test_counts(void **state)
 {
 	(void)state;
 	DAMAGED(r->outcome = CTL_UNSUPPORTED + 1);
-	DAMAGED(r->failure = CTL_FAIL_MISUSE + 1);
+	DAMAGED(r->failure = CTL_FAIL_OVERFLOW + 1);
 	DAMAGED(r->failure = CTL_FAIL_NONE);
 	DAMAGED(r->threads = CTL_THREADS + 1);
 	DAMAGED(r->thread = CTL_THREADS);
