@@ -158,6 +158,6 @@ snarl test --runs 2 --timeout 1 --check 'sleep 4711 & wait' --out hangs -- ./out
 	{ cat said; fail "a check that hangs: exit $?"; }
 grep -q "check 'sleep 4711 & wait' did not end within 1 s (--timeout) and was killed" said ||
 	{ cat said; fail "a check that hangs"; }
-[ "$(grep -c 'did not end within' said)" = 1 ] ||
+[ "$(grep -c 'and was killed' said)" = 1 ] ||
 	{ cat said; fail "a check that hangs: said more than once"; }
 ! pgrep -f '^sleep 4711' >left || { kill $(cat left); fail "a part of the check is left"; }

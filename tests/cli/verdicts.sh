@@ -517,7 +517,9 @@ int main(int argc, char **argv)
 C
 for command in hunt test; do
 	expect 1 $command --keep-going --runs 600 -o out -- ./not_joined
-	has '(.bugs | length) == 1 and (.bugs[0].failures | length) > 1'
+	# A crash by what main cleared has no known cause, so it may be listed beside.
+	has '(.bugs | length) <= 2 and ([.bugs[] | select(.failure == "uaf")] | length) == 1'
+	has '[.bugs[].failures | length] | max > 1'
 	expect 1 $command --keep-going --runs 600 -o out -- ./two_bugs frees
 	has '[.bugs[].failure] == ["uaf", "uaf"]'
 	expect 1 $command --keep-going --runs 600 -o out -- ./two_bugs updates
