@@ -159,3 +159,31 @@ unknown_names docs/internals/architecture.md src/README.md $(find src -name READ
 [ ! -s "$work/unknown" ] || { cat "$work/unknown"; fail "pages name functions that are not there"; }
 echo '`no_such_function()`' >"$work/page"
 [ "$(unknown_names "$work/page")" = no_such_function ] || fail "names without a function are not seen"
+
+# long_lines FILE…: prints each line of more than 100 columns; a tab ends at a multiple of 8, and a
+# character is one column.
+long_lines() {
+	LC_ALL=C awk -v most=100 '{
+		gsub(/[\200-\277]/, "")
+		n = split($0, part, "\t")
+		width = 0
+		for (i = 1; i < n; i++)
+			width += 8 * int(length(part[i]) / 8) + 8
+		if (width + length(part[n]) > most)
+			print FILENAME ":" FNR ": " width + length(part[n]) " columns"
+	}' "$@"
+}
+# Exceptions: generated pictures, data of tests (recorded bugs and events, inputs of fuzzers), and a
+# file of the compiler, each line of which is one value.
+find CONTRIBUTING.md README.md Makefile docs examples include scripts src tests -type f \
+	! -name '*.svg' ! -name '*.png' ! -name '*.snarl' ! -name '*.expect' ! -name '*.pyc' \
+	! -path 'tests/cli/report/*/bug.json' ! -path 'tests/fuzz/schedules/*' \
+	! -path 'tests/fuzz/corpus/*' ! -path src/wrap/snarl-gcc.specs >"$work/texts"
+[ "$(wc -l <"$work/texts")" -ge 1400 ] || fail "found only $(wc -l <"$work/texts") files of text"
+long_lines $(cat "$work/texts") >"$work/long"
+[ ! -s "$work/long" ] || { cat "$work/long"; fail "lines over 100 columns"; }
+
+# The check itself: 101 columns, by a tab behind 93 characters, of which some have two bytes.
+printf '%091d…é\t1234\n%091d…é\t12345\n' 0 0 >"$work/wide"
+[ "$(long_lines "$work/wide")" = "$work/wide:2: 101 columns" ] ||
+	fail "a line of 101 columns is not seen: $(long_lines "$work/wide")"
