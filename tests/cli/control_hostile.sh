@@ -163,7 +163,7 @@ survives 0 '20 runs' garbage
 survives 0 '20 runs' limits
 survives 1 'signal 11' null --replays 1
 survives 1 'signal 11' stack --replays 1
-survives 0 'inconclusive: it did not end within 1 s' loop --timeout 1
+survives 1 'failed: hang: ' loop
 survives 0 'inconclusive: it did not end within 1 s' stop --timeout 1
 survives 0 '4 runs' linger --runs 4
 survives 0 '2 runs' output --runs 2 --timeout 60

@@ -111,7 +111,7 @@ void search_stats_limit(struct search_stats *stats, const struct oracle_result *
 
 bool search_stats_hopeless(const struct search_stats *stats, const struct search_budget *budget)
 {
-	uint64_t limited = stats->cut + stats->timed_out;
+	uint64_t limited = stats->cut + stats->timed_out + stats->damaged;
 
 	return (limited == stats->runs && limited >= ENDED_LEAST) ||
 	       (budget->deadline.until <= 0 && stats->timed_out >= TIMED_OUT_MOST);

@@ -120,8 +120,8 @@ struct search_run {
 void search_stats_limit(struct search_stats *stats, const struct oracle_result *result);
 
 /*
- * Whether further runs are likely to exceed their limits and take too long: none of the first runs
- * ended, or many timed out in a search without a time limit.
+ * Whether further runs are likely to exceed their limits, or to be damaged, and take too long: none
+ * of the first runs ended well, or many timed out in a search without a time limit.
  */
 bool search_stats_hopeless(const struct search_stats *stats, const struct search_budget *budget);
 

@@ -3,6 +3,7 @@
  * threads of forked children, and threads that some other way than pthread_create() made.
  */
 #include "runtime/control/control.h"
+#include "runtime/control/library_waits.h"
 #include "runtime/core/sys.h"
 
 /* The executable's code, from the linker */
@@ -45,6 +46,8 @@ void ctl_uncontrolled_begin(void)
 static void add_start(struct ctl_uncontrolled *u, uint64_t start)
 {
 	if (start >= (uint64_t)(uintptr_t)__executable_start && start < (uint64_t)(uintptr_t)etext)
+		return;
+	if (ctl_library_has(start))	/* its waits are controlled */
 		return;
 	for (uint32_t i = 0; i < u->starts; i++)
 		if (u->start[i] == start)
