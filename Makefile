@@ -155,7 +155,9 @@ $(B)/rts/%.c.o: src/%.c $(B)/flags.rt
 
 # Its caller's vector registers are in use. With frame pointers where the runtime follows them.
 framed_general_regs := $(foreach f,spin_proof program_state,$(filter %/$(f).c,$(rt_src)))
-$(patsubst src/%,$(B)/rt/%.o,$(framed_general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(framed_general_regs)): RT_CFLAGS += -mgeneral-regs-only
+$(patsubst src/%,$(B)/rt/%.o,$(framed_general_regs)) \
+$(patsubst src/%,$(B)/rts/%.o,$(framed_general_regs)): \
+	RT_CFLAGS += -mgeneral-regs-only
 general_regs := $(foreach f,loop loop_nest shadow allocation_sites,$(filter %/$(f).c,$(rt_src)))
 $(patsubst src/%,$(B)/rt/%.o,$(general_regs)) $(patsubst src/%,$(B)/rts/%.o,$(general_regs)): \
 	RT_CFLAGS += -mgeneral-regs-only -fomit-frame-pointer

@@ -53,8 +53,10 @@ static void print_help(FILE *out)
 	      "  snarl hunt -- ./bank\n"
 	      "  snarl replay snarl-out/bugs/B001\n"
 	      "\n"
-	      "snarl help COMMAND and man snarl-COMMAND describe a command, snarl help options the keys of\n"
-	      "SNARL_OPTIONS. Exit codes: 0 no bug, 1 bug proved, 2 wrong usage, 3 snarl or the program\n"
+	      "snarl help COMMAND and man snarl-COMMAND describe a command, snarl help options "
+	      "the keys of\n"
+	      "SNARL_OPTIONS. Exit codes: 0 no bug, 1 bug proved, 2 wrong usage, 3 snarl or the "
+	      "program\n"
 	      "could not run, 4 replay diverged, 5 failed but not proved, 77 not supported on this "
 	      "machine.\n",
 	      out);

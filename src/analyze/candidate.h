@@ -111,7 +111,7 @@ enum prune_reason {
 	PRUNE_HISTORY,		/* acquisition histories are incompatible */
 	PRUNE_READS_FROM,	/* a value that was read shows that the events are ordered */
 	PRUNE_SAME,		/* another candidate asks for the same schedule */
-	PRUNE_REASONS,		/* their number; as the result of a check: nothing forbids the order */
+	PRUNE_REASONS,		/* their number; as a check's result: nothing forbids the order */
 };
 
 void findings_pruned(struct findings *f, enum prune_reason why, uint64_t count);

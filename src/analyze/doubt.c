@@ -193,7 +193,8 @@ static bool notices(const struct doubts *d, const struct doubt_section *mine,
 		    const struct candidate_event *e, const struct doubt_section *others,
 		    uint32_t other)
 {
-	const struct doubt_access *end, *r = doubt_accesses(&d->trace, e->thread, mine->first, &end);
+	const struct doubt_access *end;
+	const struct doubt_access *r = doubt_accesses(&d->trace, e->thread, mine->first, &end);
 	const struct doubt_access *others_end, *w;
 
 	for (; r < end && r->index < e->index; r++) {

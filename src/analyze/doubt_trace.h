@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "trace/read/reader.h"
 
-#define DOUBT_MAX_EVENTS (1u << 25)	/* of a trace: longer ones take too long to read once more */
+#define DOUBT_MAX_EVENTS (1u << 25)	/* of a trace: longer ones take too long to read again */
 #define DOUBT_MAX_EDGES (1u << 21)	/* bounds memory to 64 MiB */
 #define DOUBT_MAX_ACCESSES (1u << 21)	/* bounds memory to 96 MiB */
 
@@ -27,8 +27,8 @@ struct doubt_access {
 /* A critical section of one lock. A wait on a condition ends one, waking begins another. */
 struct doubt_section {
 	uint64_t lock;
-	uint64_t first, last;	/* the thread's events, by index; UINT64_MAX while the lock is held */
-	uint64_t pc, stack;	/* where it began, or the section before the wait; hash of callers */
+	uint64_t first, last;	/* thread's events, by index; UINT64_MAX while the lock is held */
+	uint64_t pc, stack;	/* where it or the section before the wait began; hash of callers */
 	bool to_wait;		/* ended by a wait */
 	bool from_wait;		/* begun by waking */
 };

@@ -18,7 +18,8 @@ static int fail_locked(const struct db *d, struct err *err)
 	bool known = lock_holder_add(files, ARRAY_SIZE(files), &who);
 
 	err_set(err, "%s has been locked for %d s by %s: try again when that has ended, or "
-		"choose another database", d->path, BUSY_MS / 1000, known ? buf_string(&who) : "another process");
+		"choose another database", d->path, BUSY_MS / 1000,
+		known ? buf_string(&who) : "another process");
 	buf_free(&who);
 	free(shared);
 	return -1;

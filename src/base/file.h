@@ -10,9 +10,9 @@
 #include "base/err.h"
 
 /*
- * A descriptor for reading a regular file, or -1 and errno; EINVAL: it is no regular file. For names
- * from a trace, a bug folder or debug information, which may name a pipe or a device, at which
- * open() or read() would wait for ever.
+ * A descriptor for reading a regular file, or -1 and errno; EINVAL: it is no regular file. For
+ * names from a trace, a bug folder or debug information, which may name a pipe or a device, at
+ * which open() or read() would wait for ever.
  */
 int file_open_regular(const char *path);
 

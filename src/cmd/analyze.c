@@ -32,7 +32,8 @@ static const char usage_head[] =
 	"they would do harm. These are candidates; snarl hunt makes runs to prove them.\n"
 	"\n"
 	"  -a, --analysis NAME  run only this analysis; may be given several times\n"
-	"  -n, --limit N        number of candidates to show (default: 10; JSON: all); 0 or all: all\n"
+	"  -n, --limit N        number of candidates to show (default: 10; JSON: all); 0 or all: "
+		"all\n"
 	"  --doubtful           show those as well that seem impossible, after the others\n"
 	"  --suppressions FILE  do not report what FILE lists, in ThreadSanitizer's format\n"
 	"  --json               print one JSON object\n"
@@ -450,7 +451,8 @@ static int leave_out(struct options *o, const char *names)
 		length = strcspn(names, ",");
 		prescan = analysis_prescan_find(names, length);
 		if (!prescan)
-			return cmd_usage(&cmd_analyze, "--without knows unshared and ordered, not '%.*s'",
+			return cmd_usage(&cmd_analyze,
+					 "--without knows unshared and ordered, not '%.*s'",
 					 (int)length, names);
 		o->without |= prescan;
 	}
@@ -483,7 +485,9 @@ static int parse(struct options *o, int argc, char **argv)
 		case OPT_DOUBTFUL: o->doubtful = true; break;
 		case OPT_JSON: o->json = true; break;
 		case OPT_NO_SYMBOLS: o->no_symbols = true; break;
-		case OPT_SUPPRESSIONS: code = cmd_suppressions(&cmd_analyze, optarg, &o->suppress); break;
+		case OPT_SUPPRESSIONS:
+			code = cmd_suppressions(&cmd_analyze, optarg, &o->suppress);
+			break;
 		case OPT_WITHOUT: code = leave_out(o, optarg); break;
 		case 'h': return help();
 		default: return cmd_bad_option(&cmd_analyze, argv, c);

@@ -390,7 +390,8 @@ int session_print_end(struct session_print *p, int result, const struct err *err
 	if (o->baseline)
 		fresh = baseline_count(o->baseline).fresh;
 	if (!fresh && o->require_controlled && uncontrolled_any(&s->stats.uncontrolled))
-		return cmd_fail(o->cmd, "not everything was controlled, as --require controlled asks for");
+		return cmd_fail(o->cmd, "not everything was controlled, as --require controlled "
+				"asks for");
 	if (fresh || s->stats.damaged)
 		return interrupt_exit(cmd_flush(o->cmd, fresh ? CMD_BUG : CMD_FAILED));
 	return interrupt_exit(cmd_flush(o->cmd, s->judge.results.count > s->judge.results.proved ?

@@ -111,7 +111,7 @@ enum store_pair_kind {
 	STORE_CONFLICT = 4,	/* P and M conflict, and only locks may order them */
 	STORE_RACE = 8,		/* no lock excludes them either */
 	/* 16: a run that is not `sure` said so once; the second such run sets STORE_RACE */
-	STORE_FIRST = 32,	/* M accessed memory before all unordered accesses of other threads */
+	STORE_FIRST = 32,	/* M accessed memory before all other threads' unordered accesses */
 	STORE_AFTER = 64,	/* M accessed memory after such an access */
 };
 /* Not `sure`: STORE_RACE counts only from the second such run on; the first sets bit 16. */

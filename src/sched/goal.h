@@ -24,8 +24,8 @@
  * 0.1 is held before B, 0.2 is blocked at m, and 0.3 has ended. All runnable threads are held, so
  * the strategy gives up order[1] and lets 0.1 go. Result: orders 2, met 1, kept 1, infeasible.
  *
- * The parameter `state` below is the state of strategy_goal. It is valid after a run until the next begin(), in any process
- * that maps it.
+ * The parameter `state` below is the state of strategy_goal. It is valid after a run until the next
+ * begin(), in any process that maps it.
  */
 #ifndef SCHED_GOAL_H
 #define SCHED_GOAL_H

@@ -141,7 +141,7 @@ struct sched_choice {
 struct strategy {
 	const char *name;	/* as typed after --strategy; shorter than 32 bytes */
 	const char *summary;	/* one line of --strategy help; shorter than 72 bytes */
-	size_t state_size;	/* bytes of `state`, at most 4 MiB; the caller provides it, zeroed */
+	size_t state_size;	/* bytes of `state`, at most 4 MiB; from the caller, zeroed */
 	/*
 	 * Of a strategy that is useless without a plan: what it does with the plan, and the command
 	 * to use instead, for error messages. NULL: the strategy searches without a plan.

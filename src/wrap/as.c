@@ -242,7 +242,8 @@ static bool wants_loops(void)
 /* Gives loops a copy without hooks. SNARL_LOOPS_WITHOUT=NAME,… leaves out optimisations. */
 static size_t add_loops(const char *text, size_t size, bool pic, struct buf *out)
 {
-	return loops_transform(text, size, pic, loops_without_parse(getenv("SNARL_LOOPS_WITHOUT")), out);
+	return loops_transform(text, size, pic, loops_without_parse(getenv("SNARL_LOOPS_WITHOUT")),
+			       out);
 }
 
 /* Replaces the input's text by the output of `transform`. */

@@ -8,7 +8,8 @@ need jq
 
 # listed TRACE: prints the number of candidates that are not doubtful
 listed() {
-	snarl analyze --json "$1" 2>/dev/null | jq '[.candidates[] | select(.doubtful | not)] | length'
+	snarl analyze --json "$1" 2>/dev/null |
+		jq '[.candidates[] | select(.doubtful | not)] | length'
 }
 
 # has_bug: records ./broken; whether its bug is among the ten best candidates

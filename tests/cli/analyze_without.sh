@@ -3,7 +3,8 @@
 
 # candidates TRACE OPTION…: the candidates, without what counts how often the analyses met them.
 candidates() {
-	snarl analyze --json "$@" | sed -E 's/,"seconds":[0-9.e-]+//; s/"pruned":.*//; s/(\{"class"|"sites")/\n\1/g'
+	snarl analyze --json "$@" |
+		sed -E 's/,"seconds":[0-9.e-]+//; s/"pruned":.*//; s/(\{"class"|"sites")/\n\1/g'
 }
 
 i=0
@@ -20,7 +21,8 @@ for source in "$SNARL_ROOT"/examples/*.c; do
 	done
 done
 for kernel in queue pipeline; do
-	snarl-cc -std=c11 -D_GNU_SOURCE -O2 -pthread "$SNARL_ROOT/tests/bench/kernels/$kernel.c" -o $kernel -lm
+	snarl-cc -std=c11 -D_GNU_SOURCE -O2 -pthread \
+		"$SNARL_ROOT/tests/bench/kernels/$kernel.c" -o $kernel -lm
 	record $kernel.snarl ./$kernel $(small $kernel)
 	candidates $kernel.snarl >wanted
 	for prescan in unshared ordered; do

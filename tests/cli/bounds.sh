@@ -34,5 +34,6 @@ for cc in $(compilers); do
 	status=0
 	snarl test --runs 5 --out out -- ./index beside 2>err || status=$?
 	[ $status = 1 ] || { cat err; fail "$cc: not found"; }
-	grep -q 'signal 4 ' err && grep -q 'index.c:8 (store)' err || { cat err; fail "$cc: what is said"; }
+	grep -q 'signal 4 ' err && grep -q 'index.c:8 (store)' err ||
+		{ cat err; fail "$cc: what is said"; }
 done

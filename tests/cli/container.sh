@@ -58,7 +58,8 @@ trap 'echo $before >$bits' EXIT
 trap 'exit 1' HUP INT TERM
 echo 32 2>/dev/null >$bits || exit 0
 for i in 1 2 3 4 5 6 7 8; do
-	snarl record --out bank.snarl -- ./bank >log 2>&1 || { cat log; fail "record, 32 bits of ASLR"; }
+	snarl record --out bank.snarl -- ./bank >log 2>&1 ||
+		{ cat log; fail "record, 32 bits of ASLR"; }
 	snarl guard -- ./good >log 2>&1 || { cat log; fail "guard, 32 bits of ASLR"; }
 done
 snarl doctor >log || { cat log; fail "doctor, 32 bits of ASLR"; }

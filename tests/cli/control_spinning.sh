@@ -9,7 +9,8 @@ programs=$SNARL_ROOT/tests/control/programs
 passes() {
 	program=$1
 	shift
-	snarl test --quiet --timeout 60 --runs 2 --out out "$@" -- ./"$program" </dev/null >out.txt 2>&1 ||
+	snarl test --quiet --timeout 60 --runs 2 --out out "$@" -- \
+		./"$program" </dev/null >out.txt 2>&1 ||
 		{ cat out.txt out/bugs/B001/report.txt; fail "$program $*: exit $?"; }
 }
 
@@ -29,7 +30,8 @@ hangs() {
 for cc in $(compilers); do
 	for level in 0 2; do
 		for name in computes busy_clock silent hangs; do
-			compile "$cc" "$programs/$name.c" "$name-$cc-$level" -D_GNU_SOURCE -O$level -g -pthread
+			compile "$cc" "$programs/$name.c" "$name-$cc-$level" \
+				-D_GNU_SOURCE -O$level -g -pthread
 		done
 		echo "$cc $level"
 	done

@@ -120,9 +120,12 @@ in_page() {
 	[ -s names ] || fail "found no names that docs/$1 has to describe"
 }
 snarl test --strategy help | awk '{ print $1 }' | in_page strategies.md '^## ' '$'
-snarl analyze --help | sed -n '/^Analyses:/,/^$/s/^  \([^ ]*\).*/\1/p' | in_page analyze.md '^| `' '` |'
-sed -n 's/^PATTERN([A-Z_]*, "\([^"]*\)".*/\1/p' "$SNARL_ROOT/src/analyze/pattern.def" | in_page analyze.md '`' '`'
-snarl report --help | sed -n '/^Formats:/,/^$/s/^  \([^ ]*\).*/\1/p' | in_page report.md '\*\*' '\*\*'
+snarl analyze --help | sed -n '/^Analyses:/,/^$/s/^  \([^ ]*\).*/\1/p' |
+	in_page analyze.md '^| `' '` |'
+sed -n 's/^PATTERN([A-Z_]*, "\([^"]*\)".*/\1/p' "$SNARL_ROOT/src/analyze/pattern.def" |
+	in_page analyze.md '`' '`'
+snarl report --help | sed -n '/^Formats:/,/^$/s/^  \([^ ]*\).*/\1/p' |
+	in_page report.md '\*\*' '\*\*'
 
 # A table with three columns keeps them all.
 groff -K utf8 -man -Tascii -P-c "$pages/man7/snarl-strategies.7" 2>/dev/null | grep -q 'depth 1' ||

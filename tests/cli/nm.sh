@@ -55,7 +55,8 @@ done
 # All other global symbols must be names of functions that the runtime interposes: those of OpenMP's
 # libraries, and of the C library.
 grep -v -E '^(__tsan_|__snarl_|GOMP_|__kmpc_|omp_|ompt_|(WTF)?Annotate)' \
-	"$SNARL_ROOT/docs/symbols.txt" | grep -v -x -E 'RunningOnValgrind|ValgrindSlowdown' >rest || true
+	"$SNARL_ROOT/docs/symbols.txt" |
+	grep -v -x -E 'RunningOnValgrind|ValgrindSlowdown' >rest || true
 : >unknown
 cat >list.c <<'X'
 #include <dlfcn.h>

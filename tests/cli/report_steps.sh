@@ -123,7 +123,8 @@ int main(void)
 END
 hunt join
 prints '^  thread 0 waits at join.c:18 (main) to join$'
-prints '^  thread 0.1 waits at join.c:7 (worker) for lock (join.c:3), held by thread 0 since join.c:16 (main)$'
+lock='lock (join.c:3), held by thread 0 since join.c:16 (main)'
+prints "^  thread 0.1 waits at join.c:7 (worker) for $lock\$"
 
 # The thread that should have woken the other one has ended.
 cat >wake.c <<'END'

@@ -100,5 +100,6 @@ refused 3 'cannot write bare/none/x: No such file' -o bare/none/x bare
 snarl report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z]*\) .*/\1/p' >formats
 grep -qx html formats || fail "formats of snarl report --help: $(tr '\n' ' ' <formats)"
 while read -r format; do
-	grep -q "^\*\*$format\*\*: " "$SNARL_ROOT/docs/report.md" || fail "docs/report.md does not describe $format"
+	grep -q "^\*\*$format\*\*: " "$SNARL_ROOT/docs/report.md" ||
+		fail "docs/report.md does not describe $format"
 done <formats

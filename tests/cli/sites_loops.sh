@@ -34,8 +34,9 @@ __attribute__((no_sanitize("thread"))) const char *calls(const void *function)
 		if (p[4] == 0x66 && p[5] == 0x0f && p[6] == 0x1f && p[7] == 0x05)
 			end = "end";
 		else if (p[5] == 0x0f && p[6] == 0x1f && p[7] == 0x05)
-			return p[0] == 0xe8 || p[-1] == 0xff ? (*end == 'e' ? "recorded" : "recorded without an end")
-							    : (*end == 'e' ? "silent but for its end" : "silent");
+			return p[0] == 0xe8 || p[-1] == 0xff
+				       ? (*end == 'e' ? "recorded" : "recorded without an end")
+				       : (*end == 'e' ? "silent but for its end" : "silent");
 	}
 	return "no loop";
 }
@@ -92,7 +93,8 @@ check() {
 	grep -q '^shared recorded, private recorded$' record.err || fail "$1: $(cat record.err)"
 	cp record.out want
 	RECORD_OPTIONS='--sites a.snarl' record b.snarl ./prog
-	grep -q '^shared recorded, private silent$' record.err || fail "$1, with a list: $(cat record.err)"
+	grep -q '^shared recorded, private silent$' record.err ||
+		fail "$1, with a list: $(cat record.err)"
 	same "$1: output" want record.out
 	for t in a b; do
 		"$tools/shared" $t.snarl >$t.txt || fail "$1: cannot read the trace"

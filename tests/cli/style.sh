@@ -117,11 +117,14 @@ unnamed_files() {
 		for file in "$room"/*.[chS] "$room"/*.def; do
 			stem=${file##*/}
 			stem=${stem%.*}
-			[ ! -e "$file" ] || grep -qxF "$stem" "$work/stems" || echo "$room/README.md does not name ${file##*/}"
+			[ ! -e "$file" ] || grep -qxF "$stem" "$work/stems" ||
+				echo "$room/README.md does not name ${file##*/}"
 		done
-		grep '^|' "$room/README.md" | cut -d'|' -f2 | grep -oE '`[a-z0-9_]+\.(c|h|S|def)[`/]' | tr -d '`/' |
+		grep '^|' "$room/README.md" | cut -d'|' -f2 |
+			grep -oE '`[a-z0-9_]+\.(c|h|S|def)[`/]' | tr -d '`/' |
 			while read -r file; do
-				[ -e "$room/$file" ] || echo "$room/README.md names $file, which does not exist"
+				[ -e "$room/$file" ] ||
+					echo "$room/README.md names $file, which does not exist"
 			done
 	done
 }
@@ -155,10 +158,12 @@ unknown_names() {
 		find src tests -type f | sed 's|.*/||; s|\..*||'
 	} | sort -u | comm -23 "$work/words" -
 }
-unknown_names docs/internals/architecture.md src/README.md $(find src -name README.md) >"$work/unknown"
+unknown_names docs/internals/architecture.md src/README.md $(find src -name README.md) \
+	>"$work/unknown"
 [ ! -s "$work/unknown" ] || { cat "$work/unknown"; fail "pages name functions that are not there"; }
 echo '`no_such_function()`' >"$work/page"
-[ "$(unknown_names "$work/page")" = no_such_function ] || fail "names without a function are not seen"
+[ "$(unknown_names "$work/page")" = no_such_function ] ||
+	fail "names without a function are not seen"
 
 # long_lines FILE…: prints each line of more than 100 columns; a tab ends at a multiple of 8, and a
 # character is one column.

@@ -193,7 +193,8 @@ run() {
 	run_want=$1 run_status=0
 	shift
 	rm -rf out
-	snarl test --runs 3 --timeout 20 --require controlled -o out -- "$@" >/dev/null 2>err </dev/null ||
+	snarl test --runs 3 --timeout 20 --require controlled -o out -- \
+		"$@" >/dev/null 2>err </dev/null ||
 		run_status=$?
 	[ $run_status = "$run_want" ] || { cat err; fail "$*: exit $run_status, not $run_want"; }
 }
@@ -213,12 +214,15 @@ for cc in $(compilers); do
 	run 0 ./fork 2
 	run 3 ./fork 2 helper
 	says "2 child processes with 4 threads ran uncontrolled (forked at fork.c:$line)"
-	grep -q '"uncontrolled":{"child_processes":2,"child_threads":4,"other_threads":0,"sharing_processes":0' \
+	counts='"child_processes":2,"child_threads":4,"other_threads":0,"sharing_processes":0'
+	grep -q "\"uncontrolled\":{$counts" \
 		out/results.json || fail "results.json"
 	run 3 ./fork 0 shared
-	says "2 child processes used memory that processes share, uncontrolled (accessed at fork.c:24)"
+	at='accessed at fork.c:24'
+	says "2 child processes used memory that processes share, uncontrolled ($at)"
 	run 3 ./foreign
-	says "1 thread ran uncontrolled, made in a way that snarl does not see (running at foreign.c:8)"
+	at='running at foreign.c:8'
+	says "1 thread ran uncontrolled, made in a way that snarl does not see ($at)"
 	# A library whose threads run code without hooks, and its twin with hooks.
 	"$cc" -g -shared -fPIC plain.c -o libplain.so
 	SNARL_CC=$cc snarl-cc -g uses.c -o uses -L. -lplain -Wl,-rpath,"$PWD" -pthread
@@ -233,7 +237,8 @@ for cc in $(compilers); do
 		SNARL_CC=$cc snarl-cc -g calls.c -o calls -L. -l$name -Wl,-rpath,"$PWD" -pthread
 		SNARL_OPTIONS=mode=off timeout 20 ./calls || fail "calls $name: exit $?"
 		record t.snarl ./calls
-		snarl test --runs 3 --timeout 20 -o out -- ./calls 2>err || { cat err; fail "calls $name"; }
+		snarl test --runs 3 --timeout 20 -o out -- ./calls 2>err ||
+			{ cat err; fail "calls $name"; }
 	done
 	# Without the option it is no error.
 	snarl hunt --runs 10 -o out -- ./fork 2 helper 2>err || fail "hunt: exit $?"
@@ -246,9 +251,11 @@ for cc in $(compilers); do
 		done
 		for way in prctl seccomp traced clone; do
 			status=0
-			snarl test --runs 1 --backend $backend -o out -- ./refused $way 2>err || status=$?
+			snarl test --runs 1 --backend $backend -o out -- ./refused $way 2>err ||
+				status=$?
 			[ $status = 3 ] || { cat err; fail "refused $way: exit $status"; }
-			grep -q 'cannot be controlled: .*not controllable' err || { cat err; fail "refused $way"; }
+			grep -q 'cannot be controlled: .*not controllable' err ||
+				{ cat err; fail "refused $way"; }
 		done
 	done
 done

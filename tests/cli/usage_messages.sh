@@ -102,6 +102,7 @@ grep -qx check-fix commands || fail "commands of snarl help: $(tr '\n' ' ' <comm
 while read -r command; do
 	[ -e "$SNARL_ROOT/docs/$command.md" ] || fail "no docs/$command.md"
 	for list in snarl.md index.md; do
-		grep -qF "]($command.md)" "$SNARL_ROOT/docs/$list" || fail "docs/$list has no link to $command.md"
+		grep -qF "]($command.md)" "$SNARL_ROOT/docs/$list" ||
+			fail "docs/$list has no link to $command.md"
 	done
 done <commands

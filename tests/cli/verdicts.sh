@@ -79,8 +79,8 @@ C
 expect 1 test --runs 5 -o out -- ./misuse
 expect 0 test --ignore-misuse --runs 5 -o out -- ./misuse
 
-# A run that exceeds a limit proves nothing. `busy` counts for ever without a visible event, but only
-# if the thread came first: with that, some runs end and others do not.
+# A run that exceeds a limit proves nothing. `busy` counts for ever without a visible event, but
+# only if the thread came first: with that, some runs end and others do not.
 build busy <<'C'
 #include <pthread.h>
 #include <string.h>
@@ -136,7 +136,8 @@ for command in hunt test; do
 		fail "JUnit: inconclusive"
 	snarl report --format sarif out >sarif
 	jq -e '.runs[0].invocations[0].toolExecutionNotifications[0] | .level == "warning" and
-		(.message.text | contains("--timeout"))' sarif >/dev/null || fail "SARIF: inconclusive"
+		(.message.text | contains("--timeout"))' sarif >/dev/null ||
+		fail "SARIF: inconclusive"
 	grep -q 'Inconclusive: 4 of 4' out/index.html || fail "HTML: inconclusive"
 done
 expect 0 test --max-steps 2 --runs 20 -o out -- ./busy

@@ -151,9 +151,14 @@ static void seed_access_groups(struct buf *b)
 	}
 	r[n++] = (struct trace_record){ 0x8000, TRACE_SITE(TRACE_BUNCH, 2, 5) };
 	raw_header(b, 0);
-	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 2, .time = 90 }, table, sizeof(table));
+	raw_chunk(b,
+		  (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 2, .time = 90 },
+		  table, sizeof(table));
 	raw_events(b, 1, 0, 100, r, n);
-	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 1, .time = 115 }, table, sizeof(table[0]));
+	raw_chunk(b,
+		  (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 1,
+					.time = 115 },
+		  table, sizeof(table[0]));
 }
 
 /* finished: one chunk is compressed, the last one counts all before it */

@@ -159,7 +159,8 @@ int main(int argc, char **argv)
 	    target_input(&target, STDIN_FILENO, &err) < 0)
 		return die("which program?", err.text);
 	orphans_adopt();
-	result = first_run(&(struct server_config){ .target = &target, .backend = from, .timeout = 60 },
+	result = first_run(&(struct server_config){ .target = &target, .backend = from,
+						    .timeout = 60 },
 			   strategy, seed, &schedule, &first, &err);
 	if (result < 0)
 		return die(argv[optind], err.text);

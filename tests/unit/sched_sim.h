@@ -209,7 +209,8 @@ static UNUSED void sim_drive(const struct strategy *strategy, void *state,
 		for (unsigned n = 0; n < s->born; n++)
 			pending[n] = *sim_pending(s, s->which[n]);
 		strategy->pick(state, &(struct sched_point){
-			.step = r->steps, .running = running, .runs = runs, .yields = yields && runs,
+			.step = r->steps, .running = running, .runs = runs,
+			.yields = yields && runs,
 			.spin_rounds = spin_rounds, .runnable = runnable, .count = count,
 			.threads = s->born,
 			.pending = pending, .name = s->name, .context = sim_context }, &choice);

@@ -238,8 +238,8 @@ static UNUSED void accesses_add(struct accesses *a, uint32_t thread, unsigned ki
 	*hash = (*hash + (kind << 8 | size)) * 0x9e3779b97f4a7c15ull;
 }
 
-static UNUSED bool accesses_add_list(void *ctx, uint32_t thread, const struct trace_record *list, size_t count,
-				 uint64_t size)
+static UNUSED bool accesses_add_list(void *ctx, uint32_t thread, const struct trace_record *list,
+				     size_t count, uint64_t size)
 {
 	for (const struct trace_record *r = list; r < list + count; r++)
 		accesses_add(ctx, thread, trace_site_kind(r->site), r->addr & TRACE_ADDR_MASK,

@@ -88,8 +88,8 @@ bool atomicity_nothing_new(struct atomicity *a, struct history_kinds *kinds, uin
 			   uint32_t signature, bool maybe_seen, struct findings *out);
 
 /*
- * If the triple belongs to a candidate that is already reported and only adds 1 to its count, whether
- * the trace shows it or not: counts it and returns true.
+ * If the triple belongs to a candidate that is already reported and only adds 1 to its count,
+ * whether the trace shows it or not: counts it and returns true.
  */
 static inline bool atomicity_count_always(struct atomicity *a, const struct local_pair *l,
 					  uint32_t signature, struct triple_verdict *v,

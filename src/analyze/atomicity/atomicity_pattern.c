@@ -8,9 +8,9 @@
 #include "base/hash.h"
 
 /*
- * The pattern of the local pair p, i and the other thread's access r (bits ACCESS_READ, ACCESS_WRITE).
- * `spans_reads`: p and i are writes, and their thread reads between them. An atomic update both reads
- * and writes: as p, its write counts, and as i, its read.
+ * The pattern of the local pair p, i and the other thread's access r (bits ACCESS_READ,
+ * ACCESS_WRITE). `spans_reads`: p and i are writes, and their thread reads between them. An atomic
+ * update both reads and writes: as p, its write counts, and as i, its read.
  */
 static enum pattern pattern_of(unsigned p, unsigned r, unsigned i, bool spans_reads)
 {

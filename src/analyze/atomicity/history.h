@@ -7,8 +7,9 @@
  *
  * - its last access, and the last write if reads follow it;
  * - representatives: one access for each signature (site, kind, lockset) and strong clock;
- * - local pairs: two accesses p and i of the thread in one block of code (view.h), without an access of the
- *   thread to these bytes in between. Pairs that differ only in position and time are kept once.
+ * - local pairs: two accesses p and i of the thread in one block of code (view.h), without an
+ *   access of the thread to these bytes in between. Pairs that differ only in position and time are
+ *   kept once.
  *
  * Example: two threads update `balance`, 4 bytes at 0x1000, in two critical sections of m each. The
  * code, the pcs and the contexts are those at the top of access_context.h.
@@ -27,12 +28,12 @@
  *	shape 2: p has signature 2, i has signature 1, cut = { empty lockset }, bytes 0x0f
  *
  * Both threads have a cell in line 0x80, granule 0x200, with bytes 0x0f. At time 10 the second
- * thread comes: the two history blocks form a circular list, and the line gets a history_share, which says that
- * thread 0.1 is the only writer. At time 13 the new pair is compared with the representatives of
- * thread 0.1. Its write at time 7 conflicts, no strong happens-before orders it, and the cut lets
- * it in: a candidate RWW (10, 7, 13). Time 16 makes WWR (7, 13, 16). A further deposit of 0.1 adds
- * one pair, the two writes with a read between them (`spans_reads`), and the candidate WRW; after
- * that, nothing about a deposit is new.
+ * thread comes: the two history blocks form a circular list, and the line gets a history_share,
+ * which says that thread 0.1 is the only writer. At time 13 the new pair is compared with the
+ * representatives of thread 0.1. Its write at time 7 conflicts, no strong happens-before orders it,
+ * and the cut lets it in: a candidate RWW (10, 7, 13). Time 16 makes WWR (7, 13, 16). A further
+ * deposit of 0.1 adds one pair, the two writes with a read between them (`spans_reads`), and the
+ * candidate WRW; after that, nothing about a deposit is new.
  *
  * An access that adds nothing reads one slot of a hash table and one cell, a cache line each, and
  * the keys of what the cell has. The ring of a line's blocks is followed only if something is new.

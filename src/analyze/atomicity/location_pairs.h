@@ -124,7 +124,8 @@ struct pair_lost {
 
 /*
  * In short traces a dropped pair stays comparable, if it is at other locations than the pairs that
- * are kept: LOCATION_PAIRS_SPARE pairs in all, of the first LOCATION_PAIRS_TRIES dropped of two sites.
+ * are kept: LOCATION_PAIRS_SPARE pairs in all, of the first LOCATION_PAIRS_TRIES dropped of two
+ * sites.
  */
 #define LOCATION_PAIRS_SPARE 4096u
 #define LOCATION_PAIRS_TRIES 64u

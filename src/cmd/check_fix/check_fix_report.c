@@ -94,14 +94,17 @@ static void add_why(const struct checkfix_known *k, struct buf *out)
 	if (k->verdict == CHECKFIX_UNTRIED)
 		return;
 	if (!k->remap) {
-		buf_add_text(out, k->schedule.goal_count ? "its goal is too long to follow" :
-							   "its cause is not known, so there is no order to try");
+		buf_add_text(out, k->schedule.goal_count ?
+					  "its goal is too long to follow" :
+					  "its cause is not known, so there is no order to try");
 	} else if (k->level == REMAP_MOVED) {
 		add_missing(k, out);
 	} else {
-		buf_addf(out, "the order came about in %llu of %llu tries%s%s", ull(k->came), ull(k->tries),
+		buf_addf(out, "the order came about in %llu of %llu tries%s%s", ull(k->came),
+			 ull(k->tries),
 			 k->level == REMAP_RENAMED ? ", by other threads" : "",
-			 k->remap->more ? "; not all places that may correspond to it were tried" : "");
+			 k->remap->more ? "; not all places that may correspond to it were tried" :
+					  "");
 	}
 	if (k->weak_tries)
 		buf_addf(out, "; %llu run%s by %s: %s", ull(k->weak_tries), plural(k->weak_tries),

@@ -30,7 +30,8 @@ static const char usage[] =
 	"\n"
 	"Learns rules from passing runs: which two accesses no other thread comes between, which\n"
 	"accesses follow which, and which functions are transactions. Makes runs until nothing\n"
-	"new is learnt. snarl check reports violations of these rules, snarl guard delays accesses\n"
+	"new is learnt. snarl check reports violations of these rules, snarl guard delays "
+		"accesses\n"
 	"to prevent them.\n"
 	"\n"
 	"      --runs N         largest number of runs (default 200)\n"
@@ -188,7 +189,8 @@ static void on_progress(void *ctx, const struct training_tally *t, bool probing)
 				      .seconds = clock_seconds() - p->session.began };
 	uint64_t runs = probing ? t->probes : t->runs_since_new;
 
-	snprintf(p->progress.note, sizeof(p->progress.note), "%llu place%s, nothing new for %llu %s%s; ",
+	snprintf(p->progress.note, sizeof(p->progress.note),
+		 "%llu place%s, nothing new for %llu %s%s; ",
 		 (unsigned long long)t->all.sites, plural(t->all.sites), (unsigned long long)runs,
 		 probing ? "probe" : "run", plural(runs));
 	progress_show(&p->progress, &stats);

@@ -155,7 +155,8 @@ static int switch_guard(const struct guard_options *o)
 		log = mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (log == MAP_FAILED || log->magic != MONITOR_LOG_MAGIC ||
 	    log->version != MONITOR_LOG_VERSION)
-		code = cmd_fail(&cmd_guard, "process %llu does not run under snarl guard, or belongs to another user",
+		code = cmd_fail(&cmd_guard, "process %llu does not run under snarl guard, or "
+				"belongs to another user",
 				(unsigned long long)o->pid);
 	else
 		__atomic_store_n(&log->off, o->off, __ATOMIC_SEQ_CST);

@@ -22,7 +22,7 @@ struct monitored_run {
 	struct buf options;		/* value of SNARL_OPTIONS for the program */
 	struct run run;
 	struct places places;
-	struct monitor_log_record *records;	/* of the log, merged by site, most frequent first */
+	struct monitor_log_record *records;	/* the log's, merged by site, most frequent first */
 	size_t count;			/* number of `records` */
 };
 

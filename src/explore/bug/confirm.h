@@ -42,7 +42,8 @@ void confirm_close(struct confirm *u);
 
 /*
  * Minimises `f`, replays it, records it and finds its cause. *b owns `f` afterwards and is all zero
- * before. True if all replays failed alike. *code is -1 if the folder for the trace cannot be made, else 0.
+ * before. True if all replays failed alike. *code is -1 if the folder for the trace cannot be made,
+ * else 0.
  */
 bool confirm_prove(struct confirm *u, struct bug *b, struct search_failure *f, int *code,
 		   struct err *err);

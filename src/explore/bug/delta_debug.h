@@ -3,8 +3,8 @@
  * turns, or lets a thread run until it blocks. It is kept if the run still fails and has fewer
  * switches, or as many switches and fewer preemptions.
  *
- * Turns are positions (delta_debug_positions()), as in plans of the strategy `loose`. So if a turn is
- * removed, the thread takes its steps in its next turn, and no other turn shifts. The callback
+ * Turns are positions (delta_debug_positions()), as in plans of the strategy `loose`. So if a turn
+ * is removed, the thread takes its steps in its next turn, and no other turn shifts. The callback
  * `fails` makes the runs.
  */
 #ifndef EXPLORE_BUG_DELTA_DEBUG_H

@@ -1,7 +1,8 @@
 /*
  * The order that explains a failure: which one does its trace have that passing runs do not have?
- * cause.c weighs the answer against the lead that the run was made for, if any. Candidates are the leads of the hunt, which other runs predicted,
- * and what the analyses find in the trace of the failure itself.
+ * cause.c weighs the answer against the lead that the run was made for, if any. Candidates are the
+ * leads of the hunt, which other runs predicted, and what the analyses find in the trace of the
+ * failure itself.
  */
 #include <stdlib.h>
 

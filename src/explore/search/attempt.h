@@ -1,6 +1,7 @@
 /*
- * Variations of a known failure (the attempts of explore/hunt/prove.c are others): runs with the arguments, shared granules and oracle of a failing
- * schedule, but with another plan. explore/bug minimises failures and finds causes by such runs.
+ * Variations of a known failure (the attempts of explore/hunt/prove.c are others): runs with the
+ * arguments, shared granules and oracle of a failing schedule, but with another plan. explore/bug
+ * minimises failures and finds causes by such runs.
  *
  *	attempt_open(&a, &config, &schedule, &err);
  *	attempt_allow(&a, 100, 10.0);

@@ -129,12 +129,14 @@ void uncontrolled_describe(const struct ctl_uncontrolled *u, struct places *plac
 			   const char *prefix, struct buf *out)
 {
 	if (u->children) {
-		buf_addf(out, "%s%u child %s with %u thread%s ran uncontrolled", prefix, u->children,
-			 processes(u->children), u->child_threads, plural(u->child_threads));
+		buf_addf(out, "%s%u child %s with %u thread%s ran uncontrolled", prefix,
+			 u->children, processes(u->children), u->child_threads,
+			 plural(u->child_threads));
 		add_place("forked", u->fork_pc, places, out);
 	}
 	if (u->foreign) {
-		buf_addf(out, "%s%u thread%s ran uncontrolled, made in a way that snarl does not see",
+		buf_addf(out, "%s%u thread%s ran uncontrolled, made in a way that snarl does "
+			 "not see",
 			 prefix, u->foreign, plural(u->foreign));
 		add_place("running", u->foreign_pc, places, out);
 	}

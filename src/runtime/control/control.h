@@ -121,9 +121,9 @@ struct ctl_thread {
 	uint64_t recent_events[8];	/* the different events among unchanged_events, as hashes */
 	uint32_t recent_event_count;
 	uint64_t steps_when_polled;	/* value of `steps` when the clock began to be polled */
-	uint64_t polls_clock;		/* number of the period of polling in which it read a clock */
+	uint64_t polls_clock;		/* number of the polling period in which it read a clock */
 	enum ctl_silence silence;	/* since its last point (watchdog.h) */
-	uint64_t silence_epoch;		/* value of ctl.silent_epoch when it was last seen to spin */
+	uint64_t silence_epoch;		/* ctl.silent_epoch when it was last seen to spin */
 
 	/*
 	 * Registers while it does not run (context_switch.c). `sp` lies between the two control
@@ -394,8 +394,8 @@ static inline bool ctl_records(void)
  * returns false if it gets no run; ctl_give_back() when it ends; ctl_borrowed_crash() when a signal
  * is about to kill it. ctl_go_alone() gives the run back early: the child is private from then on.
  * ctl_borrowed_patience() is the real time, ns, that such a child may wait for the world before it
- * does so; `child`: it has a child itself. ctl_borrowed_sleep() is told of virtual time that no thread used, and returns false if the child
- * sleeps too long to keep the run.
+ * does so; `child`: it has a child itself. ctl_borrowed_sleep() is told of virtual time that no
+ * thread used, and returns false if the child sleeps too long to keep the run.
  */
 SNARLRT_HIDDEN bool ctl_lend_begin(void);
 SNARLRT_HIDDEN void ctl_lend_end(int pid);
@@ -413,10 +413,10 @@ SNARLRT_HIDDEN bool ctl_has_shared_mapping(void);
  * What runs without being scheduled (uncontrolled.c).
  *
  * ctl_uncontrolled_begin() begins the counts of a run. ctl_uncontrolled_thread() is called when a
- * thread is created that begins with `start`, ctl_uncontrolled_forked() in a forked child, ctl_uncontrolled_access() for an
- * access or operation there. ctl_uncontrolled_event() is called for an event that no controlled
- * thread made. The program made or removed a mapping with MAP_SHARED: ctl_shared_mapping(),
- * ctl_unmapped().
+ * thread is created that begins with `start`, ctl_uncontrolled_forked() in a forked child,
+ * ctl_uncontrolled_access() for an access or operation there. ctl_uncontrolled_event() is called
+ * for an event that no controlled thread made. The program made or removed a mapping with
+ * MAP_SHARED: ctl_shared_mapping(), ctl_unmapped().
  */
 #define CTL_SHARED_MAPPINGS 32u	/* mappings that are watched; later ones are not */
 #define CTL_SHARED_BYTES 65536u	/* watched at the beginning of each */
@@ -487,7 +487,7 @@ SNARLRT_HIDDEN void ctl_access(uint64_t addr, uint64_t size, uint64_t site);
 SNARLRT_HIDDEN bool ctl_touch(uint64_t addr, uint64_t size, bool write, const void *pc);
 SNARLRT_HIDDEN void ctl_fresh(uint64_t addr, uint64_t size);
 SNARLRT_HIDDEN void ctl_shared_apply(void);
-SNARLRT_HIDDEN void ctl_mark_shared(uint64_t addr, uint64_t size);	/* its accesses are visible */
+SNARLRT_HIDDEN void ctl_mark_shared(uint64_t addr, uint64_t size);	/* accesses are visible */
 
 /*
  * The calling thread frees a block: granules that only another live thread has accessed become

@@ -1,8 +1,9 @@
 /*
  * Which instructions are replaced: a `syscall` is, if 202 (SYS_futex) is put into a register at
  * most REACH bytes before it, and every `pause` of a library with such a call, or of libomp, which
- * waits by libc's functions but also spins. Code is decoded instruction by instruction, so that bytes inside of another instruction are left alone. libc and
- * the dynamic linker are not searched: interposers take their place, and their own waits are short.
+ * waits by libc's functions but also spins. Code is decoded instruction by instruction, so that
+ * bytes inside of another instruction are left alone. libc and the dynamic linker are not searched:
+ * interposers take their place, and their own waits are short.
  *
  * A forked child keeps the replaced code and the handler. There, and before main, the handler makes
  * the real system call.
@@ -63,7 +64,7 @@ static bool loads_futex(const uint8_t *code, size_t length)
 	return length == 5 || (length == 6 && (code[0] & 0xf0) == 0x40);
 }
 
-/* Quick test that most libraries fail: the bytes of `syscall` shortly behind those of the number. */
+/* Quick test that most libraries fail: bytes of `syscall` shortly behind those of the number. */
 static bool may_have_futex(const uint8_t *code, size_t size)
 {
 	size_t number = SIZE_MAX;
@@ -206,7 +207,8 @@ static int on_library(struct dl_phdr_info *info, size_t size, void *now)
 		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X && ph->p_flags & PF_R &&
 		    !is_replaced(info->dlpi_addr + ph->p_vaddr))
 			search(info->dlpi_addr + ph->p_vaddr, ph->p_filesz,
-			       PROT_READ | PROT_EXEC | (ph->p_flags & PF_W ? PROT_WRITE : 0), spins);
+			       PROT_READ | PROT_EXEC | (ph->p_flags & PF_W ? PROT_WRITE : 0),
+			       spins);
 	}
 	return 0;
 }
@@ -241,10 +243,11 @@ static bool static_openmp(void)
 void ctl_libraries_check(void)
 {
 	if (static_openmp())
-		ctl_unsupported("OpenMP in a static program is not supported: link without -static");
+		ctl_unsupported("OpenMP in a static program is not supported: "
+				"link without -static");
 	if (code_is_read_only)
-		ctl_unsupported("a library makes futex system calls of its own (as OpenMP's does), and "
-				"the system forbids to change its code (mprotect)");
+		ctl_unsupported("a library makes futex system calls of its own (as OpenMP's "
+				"does), and the system forbids to change its code (mprotect)");
 }
 
 static const struct site *site_at(uint64_t pc)

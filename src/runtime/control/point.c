@@ -3,8 +3,8 @@
  *
  * A thread that spins lets other threads go first. If all runnable threads have spun for
  * TIME_PASSES_ROUNDS rounds, virtual time advances to the next deadline. If there is none and all
- * of them are proven to be in a cycle (spin_proof.h), the run fails as a hang. Points that need only the strategy's
- * choice take the fast path (point_fast.c).
+ * of them are proven to be in a cycle (spin_proof.h), the run fails as a hang. Points that need
+ * only the strategy's choice take the fast path (point_fast.c).
  */
 #include <errno.h>
 #include <signal.h>

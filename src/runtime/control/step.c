@@ -53,8 +53,9 @@ static void process_page(struct ctl_thread *t, const struct trace_record *r, uin
 		ctl_profile_page(t, r, count);
 	if (unlikely(ctl.private_child || ctl.borrowed))
 		for (uint64_t i = 0; i < count; i++)
-			ctl_uncontrolled_access(r[i].addr & TRACE_ADDR_MASK,
-						(const void *)(uintptr_t)(r[i].site & TRACE_ADDR_MASK));
+			ctl_uncontrolled_access(
+				r[i].addr & TRACE_ADDR_MASK,
+				(const void *)(uintptr_t)(r[i].site & TRACE_ADDR_MASK));
 	if (ctl.flags & CTL_OBSERVE)
 		for (uint64_t i = 0; i < count; i++)
 			ctl_observe_event(r[i].addr, r[i].site, 0);

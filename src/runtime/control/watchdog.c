@@ -15,7 +15,7 @@
 #define TICK_NS 8000000		/* CPU time; a step takes some 5 us */
 #define STEPS_FIRST 1000u	/* instructions of the first look at a thread */
 #define TICKS_FIRST 8u		/* ticks until the second look */
-#define STEPS_DOUBLED 6u	/* times that the next look is twice as long and comes twice as late */
+#define STEPS_DOUBLED 6u	/* times that the next look is twice as long and twice as late */
 #define PATIENCE 25u		/* ticks after which a thread that computes lets others go first */
 #define SAFE_STEPS 1000u	/* instructions until it is where it can be stopped */
 #define MEMORY_MOST 6u		/* hashes of the whole memory in one look */

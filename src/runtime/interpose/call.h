@@ -27,8 +27,8 @@
  * delays no other thread for it. The real read() blocks and returns 5. The write of buf is compared
  * with the rules.
  *
- * Where poll() cannot tell whether a call would block, as for System V message queues, control tries
- * the real call without waiting, and again after ctl_call_retry() (control/model/external.h);
+ * Where poll() cannot tell whether a call would block, as for System V message queues, control
+ * tries the real call without waiting, and again after ctl_call_retry() (control/model/external.h);
  * msgrcv() in socket.c is an example. A call that concerns no descriptor passes another id or
  * SNARLRT_NO_FD to SNARLRT_CALL().
  *

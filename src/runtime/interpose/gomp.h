@@ -9,13 +9,13 @@
 /* The compiler declares these functions itself. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define GROUPS 8u	/* taskgroups inside of each other in one task; deeper ones share the last */
+#define GROUPS 8u	/* taskgroups inside each other in one task; deeper ones share the last */
 
 /* The task that a thread executes: that of a team's member, or one that the program created. */
 struct gomp_task {
 	uint64_t team;		/* key; 0: outside of parallel regions */
 	uint64_t key;
-	uint32_t round;		/* barriers that the member has left; at a created task's creation */
+	uint32_t round;		/* barriers the member has left; at a created task's creation */
 	uint32_t groups;	/* taskgroups that it is in, one for those around its creation */
 	uint64_t group[GROUPS];	/* their keys */
 };

@@ -80,7 +80,7 @@ static void gomp_copy(void *to, void *from)
 
 /* The numbers at the start of a depend array, in its older and its newer form. */
 struct depend {
-	uint32_t all, writes, plain, first;	/* `plain`: not depobj; index of the first variable */
+	uint32_t all, writes, plain, first;	/* `plain`: not depobj; first variable's index */
 };
 
 static struct depend depend_counts(void *const *d)
@@ -143,7 +143,8 @@ static struct header *fill(char *v, const struct shape *s, void (*fn)(void *), v
 		.round = gomp_self.round,
 	};
 	if (gomp_self.groups)
-		h->group = gomp_self.group[(gomp_self.groups < GROUPS ? gomp_self.groups : GROUPS) - 1];
+		h->group = gomp_self.group[(gomp_self.groups < GROUPS ? gomp_self.groups : GROUPS) -
+					   1];
 	if (depend)
 		copy_depends(h, depend);
 	if (!copy)
@@ -249,8 +250,10 @@ SNARLRT_INTERPOSE void GOMP_taskgroup_end(void)
 	if (gomp_off() || !gomp_self.groups)
 		return;
 	gomp_self.groups--;
-	gomp_after_tasks(gomp_self.group[gomp_self.groups < GROUPS ? gomp_self.groups : GROUPS - 1] +
-			 OPENMP_MEMBER, SNARLRT_PC());
+	gomp_after_tasks(
+		gomp_self.group[gomp_self.groups < GROUPS ? gomp_self.groups : GROUPS - 1] +
+			OPENMP_MEMBER,
+		SNARLRT_PC());
 }
 
 SNARLRT_INTERPOSE void omp_fulfill_event(uintptr_t event)

@@ -62,7 +62,7 @@ void *gomp_find(void **found, const char *name)
 
 /* A parallel region: the argument of gomp_member(). */
 struct region {
-	void *first;		/* GOMP_parallel_reductions() reads the first word of the argument */
+	void *first;		/* GOMP_parallel_reductions() reads the argument's first word */
 	void (*fn)(void *);
 	void *data;
 	uint64_t key;

@@ -43,8 +43,8 @@ SNARLRT_INTERPOSE void __kmpc_end_critical(WHERE, void *lock)
 }
 
 /*
- * Reductions. The result 1 makes the caller combine its values: under a lock, or after all others in
- * a barrier, in which case the events of a lock do no harm.
+ * Reductions. The result 1 makes the caller combine its values: under a lock, or after all others
+ * in a barrier, in which case the events of a lock do no harm.
  */
 #define REDUCE_FN(start, end)                                                              \
 	SNARLRT_INTERPOSE int start(WHERE, int count, size_t size, void *data,             \

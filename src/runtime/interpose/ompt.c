@@ -42,7 +42,7 @@ enum dependence { DEPENDENCE_IN = 1, DEPENDENCE_MUTEX_SET = 4 };
 
 struct ompt_dependence {
 	union ompt_data variable;
-	int type;		/* enum dependence, from in (1) to mutexinoutset (4) and inoutset (7) */
+	int type;		/* enum dependence: in (1) to mutexinoutset (4), inoutset (7) */
 };
 
 typedef void *lookup(const char *name);
@@ -53,13 +53,13 @@ struct ompt_start_tool_result {
 	union ompt_data data;
 };
 
-#define GROUPS 8u	/* taskgroups inside of each other in one task; deeper ones share the last */
+#define GROUPS 8u	/* taskgroups inside each other in one task; deeper ones share the last */
 #define DEPENDS 16u	/* variables that a task has room for; more get memory of their own */
 
 struct task {
 	uint64_t team;		/* key; 0: outside of parallel regions */
 	uint64_t key, parent;
-	uint32_t round;		/* barriers that the member has left; at a created task's creation */
+	uint32_t round;		/* barriers the member has left; at a created task's creation */
 	bool started;
 	uint32_t groups;
 	uint64_t group[GROUPS];
@@ -93,7 +93,8 @@ static struct task *task_new(const struct task *parent)
 		t->parent = parent->key;
 	}
 	if (parent && parent->groups) {
-		t->group[0] = parent->group[(parent->groups < GROUPS ? parent->groups : GROUPS) - 1];
+		t->group[0] = parent->group[(parent->groups < GROUPS ? parent->groups : GROUPS) -
+						   1];
 		t->groups = 1;
 	}
 	return t;
@@ -182,7 +183,8 @@ static void on_dependences(union ompt_data *data, const struct ompt_dependence *
 	if ((uint32_t)count > DEPENDS)
 		t->depend = arena_alloc((size_t)count * sizeof(*t->depend));
 	for (int i = 0; t->depend && i < count; i++)
-		if (d[i].type >= DEPENDENCE_IN && d[i].type <= 7 && d[i].type != 5 && d[i].type != 6)
+		if (d[i].type >= DEPENDENCE_IN && d[i].type <= 7 && d[i].type != 5 &&
+		    d[i].type != 6)
 			t->depend[t->depends++] = d[i].variable.value << 1 |
 						  (d[i].type != DEPENDENCE_IN);
 }

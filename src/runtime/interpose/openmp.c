@@ -1,8 +1,8 @@
 /*
  * What libgomp's and libomp's events have in common (openmp.h).
  *
- * Locks become events of rwlocks, as other locks that the runtime does not know do: those of mutexes
- * store their time in the mutex.
+ * Locks become events of rwlocks, as other locks that the runtime does not know do: those of
+ * mutexes store their time in the mutex.
  */
 #include <errno.h>
 

@@ -1,10 +1,10 @@
 /*
  * The order that OpenMP makes, as events: happens-before annotations and locks.
  *
- * libgomp is seen by interposing its entry points (gomp_*.c), libomp by its tool interface (ompt.c).
- * Both libraries still do the work and the waiting. A team, a task and a taskgroup each get a key, a
- * number that stands for an object's address in events. `key + OPENMP_...` are its objects. No
- * memory is at these addresses.
+ * libgomp is seen by interposing its entry points (gomp_*.c), libomp by its tool interface
+ * (ompt.c). Both libraries still do the work and the waiting. A team, a task and a taskgroup each
+ * get a key, a number that stands for an object's address in events. `key + OPENMP_...` are its
+ * objects. No memory is at these addresses.
  */
 #ifndef RUNTIME_INTERPOSE_OPENMP_H
 #define RUNTIME_INTERPOSE_OPENMP_H
@@ -15,7 +15,7 @@ enum {
 	OPENMP_START,		/* team: its creator, then the start of each member */
 	OPENMP_END,		/* team: the end of each member, then its creator */
 	OPENMP_BARRIER,		/* team: two objects, for barriers with an even and an odd number */
-	OPENMP_TASKS = 4,	/* team: tasks that end before such a barrier is left; two objects */
+	OPENMP_TASKS = 4,	/* team: tasks ending before such a barrier is left; two objects */
 	OPENMP_ORDERED = 6,	/* team: ordered blocks, one iteration after the other */
 	OPENMP_POSTED,		/* team: iterations on which others depend */
 	OPENMP_COPY,		/* team: the value of copyprivate */

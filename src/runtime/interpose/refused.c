@@ -19,7 +19,8 @@ void snarlrt_refuse_clone(uint64_t flags)
 	if (!ctl_on() || !(flags & CLONE_VM) || flags & CLONE_VFORK)
 		return;
 	ctl_unsupported(flags & CLONE_THREAD ?
-				"the program creates a thread by the system call clone: not controllable" :
+				"the program creates a thread by the system call clone: "
+				"not controllable" :
 				"the program creates a process that shares its memory, by clone: "
 				"not controllable");
 }

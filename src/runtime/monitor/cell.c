@@ -69,7 +69,8 @@ static bool wait_for(struct guard_cell *c)
 	}
 	monitor_count(&monitor.waited_ns, took);
 	if (!got && took >= monitor.wait_ns)
-		__atomic_compare_exchange_n(&c->lock, &locked, CELL_STUCK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&c->lock, &locked, CELL_STUCK, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	return got;
 }
 

@@ -4,8 +4,9 @@
  * two tags share a cell, the newer one clears it.
  *
  * Example: threads 0.1 (slot 1, serial 2) and 0.2 (slot 2, serial 3) call deposit(), which reads
- * `balance` at site 7 and writes it at site 8. Main has slot 0 and serial 1. Training found both in one transaction. `balance` is
- * at 0x5000, so the tag is 0xa00. "s7 t3 a1" stands for site 7, serial 3, access 1 of that thread:
+ * `balance` at site 7 and writes it at site 8. Main has slot 0 and serial 1. Training found both in
+ * one transaction. `balance` is at 0x5000, so the tag is 0xa00. "s7 t3 a1" stands for site 7,
+ * serial 3, access 1 of that thread:
  *
  * 	event                       touched wrote  write     read[0]   tx[0]: site, epoch, slot
  * 	0.2 reads; its epoch is 1         3     0  -         s7 t3 a1  7, 1, 2  exclusive

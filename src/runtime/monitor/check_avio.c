@@ -44,7 +44,9 @@ static enum monitor_log_kind broken(const struct check_thread *own, const struct
 	 * In streaks, p may be a later write than the one the cell has, so its site is not
 	 * checked.
 	 */
-	return monitor.streaks || rules_follows(*p | RULES_OWN, t->site) ? MONITOR_LOG_WRW : MONITOR_LOG_NONE;
+	return monitor.streaks || rules_follows(*p | RULES_OWN, t->site) ?
+		       MONITOR_LOG_WRW :
+		       MONITOR_LOG_NONE;
 }
 
 static void note_remote(struct check_thread *own, const struct access *t)

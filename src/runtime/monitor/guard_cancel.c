@@ -11,7 +11,8 @@ static const struct monitor_thread *thread_of(uint64_t handle)
 	uint32_t used = __atomic_load_n(&monitor.threads_used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (__atomic_load_n(&monitor.threads[i].serial, __ATOMIC_ACQUIRE) && monitor.threads[i].handle == handle)
+		if (__atomic_load_n(&monitor.threads[i].serial, __ATOMIC_ACQUIRE) &&
+		    monitor.threads[i].handle == handle)
 			return &monitor.threads[i];
 	return NULL;
 }

@@ -29,7 +29,8 @@ static uint32_t holder_of(uint64_t lock)
 
 	for (uint32_t i = 0; i < used; i++)
 		for (uint32_t k = 0; k < MONITOR_HELD_LOCKS; k++)
-			if ((__atomic_load_n(&monitor.threads[i].held[k], __ATOMIC_RELAXED) & ~1ull) == lock)
+			if ((__atomic_load_n(&monitor.threads[i].held[k], __ATOMIC_RELAXED) &
+			     ~1ull) == lock)
 				return i;
 	return MONITOR_ANY_THREAD;
 }

@@ -42,8 +42,9 @@ static bool take_slot(struct monitor_self *self, uint32_t serial)
 		if (!__atomic_compare_exchange_n(&t->serial, &free, serial, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		while (used <= i && !__atomic_compare_exchange_n(&monitor.threads_used, &used, i + 1, false,
-								 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		while (used <= i &&
+		       !__atomic_compare_exchange_n(&monitor.threads_used, &used, i + 1, false,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
 		self->slot = i + 1;
 		return true;

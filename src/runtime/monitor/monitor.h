@@ -123,7 +123,8 @@ extern SNARLRT_HIDDEN __thread struct monitor_self monitor_self
 /* Reads options and rules. false: there is nothing to monitor, and the mode stays off. */
 SNARLRT_HIDDEN bool monitor_start(const struct run_options *o);
 /* A module was loaded: activates its sites. */
-SNARLRT_HIDDEN void monitor_module(const uint8_t *id, uint32_t id_size, uint64_t base, const char *path);
+SNARLRT_HIDDEN void monitor_module(const uint8_t *id, uint32_t id_size, uint64_t base,
+				   const char *path);
 
 /* Start and end of a thread; the child of a fork. */
 SNARLRT_HIDDEN void monitor_attach(void);

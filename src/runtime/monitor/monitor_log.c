@@ -23,7 +23,8 @@ struct monitor_log *monitor_log_open(const char *path)
 		sys_call(SYS_close, fd, 0, 0);
 	if (path[0] && (sys_failed(log) || log->magic != MONITOR_LOG_MAGIC ||
 			log->version != MONITOR_LOG_VERSION)) {
-		sys_warn_about("nothing is logged: ", "it is not a log of this version of snarl", path);
+		sys_warn_about("nothing is logged: ", "it is not a log of this version of snarl",
+			       path);
 		log = (void *)-1;
 	}
 	if (sys_failed(log))

@@ -253,8 +253,9 @@ static size_t lose_group(struct stream *s, const struct index *idx, size_t n, st
 	struct trace_record *r = s->records + s->pending + n;
 
 	if (!idx->lossy) {
-		err_set(err, "damaged at byte %" PRIu64 ": thread %u has an access group of %u accesses at 0x%" PRIx64
-			" that the trace does not describe", s->offset, s->thread, trace_access_group_count(r->site),
+		err_set(err, "damaged at byte %" PRIu64 ": thread %u has an access group of %u "
+			"accesses at 0x%" PRIx64 " that the trace does not describe",
+			s->offset, s->thread, trace_access_group_count(r->site),
 			(uint64_t)(r->site & TRACE_ADDR_MASK));
 		return 0;
 	}

@@ -60,8 +60,9 @@ static void add_pc(void *ctx, uint64_t pc, uint64_t value)
 
 		if (pc < m->start || pc >= m->end || !has_id(m))
 			continue;
-		add_module_line(c->sites, m, (struct sitelist_line){ .has_site = true, .shares = shares,
-								     .offset = pc - m->base });
+		add_module_line(c->sites, m,
+				(struct sitelist_line){ .has_site = true, .shares = shares,
+							.offset = pc - m->base });
 		found = true;
 	}
 	c->sites->unknown += !found;
@@ -353,7 +354,8 @@ void sites_format(struct sites *s, struct buf *out)
 			buf_add_char(out, digits[line->id[b] & 15]);
 		}
 		if (line->has_site)
-			buf_addf(out, " %" PRIx64 "%s", line->offset, line->shares ? SITELIST_SHARES : "");
+			buf_addf(out, " %" PRIx64 "%s", line->offset,
+				 line->shares ? SITELIST_SHARES : "");
 		buf_add_char(out, '\n');
 	}
 	buf_add_text(out, SITELIST_END_LINE);

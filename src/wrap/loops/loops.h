@@ -95,8 +95,8 @@ enum loops_without {
 };
 
 /*
- * The set of enum loops_without that `names` lists: spills, constants, ends, dead-code, separated by
- * commas. Ignores other names. NULL is the empty list.
+ * The set of enum loops_without that `names` lists: spills, constants, ends, dead-code, separated
+ * by commas. Ignores other names. NULL is the empty list.
  */
 unsigned loops_without_parse(const char *names);
 

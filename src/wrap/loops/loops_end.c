@@ -142,8 +142,8 @@ bool loops_end_possible(const struct loops_loop *l)
 {
 	struct looks looks;
 
-	if (l->without & LOOPS_WITHOUT_ENDS || l->access_count > NEST_ACCESSES || l->slot_count + SCRATCH > LOOP_SLOTS ||
-	    !is_power(step_size(l)) || step_size(l) > 64)
+	if (l->without & LOOPS_WITHOUT_ENDS || l->access_count > NEST_ACCESSES ||
+	    l->slot_count + SCRATCH > LOOP_SLOTS || !is_power(step_size(l)) || step_size(l) > 64)
 		return false;
 	for (unsigned i = 0; i < l->access_count; i++)
 		if (!is_simple(&l->access[i]))

@@ -176,7 +176,8 @@ unsigned loops_without_parse(const char *names)
 		size_t length = strcspn(names, ",");
 
 		for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-			if (strlen(table[i].name) == length && !strncmp(table[i].name, names, length))
+			if (strlen(table[i].name) == length &&
+			    !strncmp(table[i].name, names, length))
 				without |= table[i].bit;
 		names += length + (names[length] == ',');
 	}

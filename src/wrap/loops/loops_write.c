@@ -191,8 +191,9 @@ static void write_unhooked(const struct asmtext *t, const struct loops_loop *l, 
 	if (l->without & LOOPS_WITHOUT_DEAD_CODE)
 		buf_add(out, body.data, body.size);
 	else
-		dead_code_write((struct asmtext_word){ (const char *)body.data, (uint32_t)body.size },
-				live_at_end(t, l, &spills), out, &behind);
+		dead_code_write(
+			(struct asmtext_word){ (const char *)body.data, (uint32_t)body.size },
+			live_at_end(t, l, &spills), out, &behind);
 	write_jump(t, l, 'f', number, out);
 	buf_add(out, behind.data, behind.size);
 	buf_free(&body);

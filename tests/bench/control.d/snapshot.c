@@ -41,7 +41,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	orphans_adopt();
-	if (target_init(&target, argv + 3, NULL, &err) < 0 || server_open(&server, &config, &err) < 0) {
+	if (target_init(&target, argv + 3, NULL, &err) < 0 ||
+	    server_open(&server, &config, &err) < 0) {
 		fprintf(stderr, "snapshot: %s\n", err.text);
 		return 3;
 	}

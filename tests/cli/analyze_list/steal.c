@@ -19,7 +19,8 @@ static struct deque {
 	pthread_mutex_t lock;
 	struct task *task[TASKS];
 	int top, bottom;
-} deques[WORKERS] = { { .lock = PTHREAD_MUTEX_INITIALIZER }, { .lock = PTHREAD_MUTEX_INITIALIZER } };
+} deques[WORKERS] = { { .lock = PTHREAD_MUTEX_INITIALIZER },
+			{ .lock = PTHREAD_MUTEX_INITIALIZER } };
 
 static int sums[WORKERS];
 

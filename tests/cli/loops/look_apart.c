@@ -40,13 +40,16 @@ static long roll(long below)
 /* 1: shared, 0: private, -1: neither. Bits that were set before (5) must stay. */
 static int look(const struct question *q)
 {
-	uint64_t iterations = (uint64_t)q->iterations - 1, kept = iterations, stride = (uint64_t)q->stride, last = (uint64_t)q->last;
+	uint64_t iterations = (uint64_t)q->iterations - 1, kept = iterations;
+	uint64_t stride = (uint64_t)q->stride, last = (uint64_t)q->last;
 	const char *first = q->first;
 	uint32_t bits = 5;
 	uint8_t equal;
 
-	__asm__ volatile("subq $256, %%rsp\n\tcall __snarl_loop_look_apart\n\tsete %[equal]\n\taddq $256, %%rsp"
-			 : "+a"(first), "+d"(stride), "+S"(bits), "+D"(last), "+c"(kept), [equal] "=&r"(equal)
+	__asm__ volatile("subq $256, %%rsp\n\tcall __snarl_loop_look_apart\n\t"
+			 "sete %[equal]\n\taddq $256, %%rsp"
+			 : "+a"(first), "+d"(stride), "+S"(bits), "+D"(last), "+c"(kept),
+			   [equal] "=&r"(equal)
 			 : : "memory", "cc");
 	if (kept != iterations)
 		return 2;
@@ -79,7 +82,8 @@ static void check(const struct question *q)
 		want = -1;
 	if (got == want || (!far && got == -1))
 		return;
-	printf("%ld iterations by %ld, %ld bytes from %p on: %d, not %d\n", q->iterations, q->stride, q->last + 1,
+	printf("%ld iterations by %ld, %ld bytes from %p on: %d, not %d\n", q->iterations,
+	       q->stride, q->last + 1,
 	       (const void *)q->first, got, want);
 	exit(1);
 }
@@ -108,7 +112,8 @@ static long any_stride(void)
 /* Is the answer one of the two? */
 static int one(uint16_t value, uint16_t beside)
 {
-	struct question q = { memory + SIZE / 2 + roll(64), any_stride(), 1 + roll(TURNS), roll(24) };
+	struct question q = { memory + SIZE / 2 + roll(64), any_stride(), 1 + roll(TURNS),
+			      roll(24) };
 	char *odd = (char *)q.first + roll(q.iterations) * q.stride + roll(q.last + 1);
 	int found;
 

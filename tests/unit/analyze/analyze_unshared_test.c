@@ -60,7 +60,8 @@ static void test_small_traces(void **state)
 /* One access to more memory than is followed: no memory counts as unshared. */
 static void test_too_much_memory(void **state)
 {
-	struct reader *r = open_text("0 create 0.1\n0.1 write 0x10000:8\n0.1 read-range 0x20000 0x100000000\n");
+	struct reader *r = open_text("0 create 0.1\n0.1 write 0x10000:8\n"
+				     "0.1 read-range 0x20000 0x100000000\n");
 	struct unshared *a = unshared_new(r);
 
 	(void)state;

@@ -164,7 +164,8 @@ static void test_moved(void **state)
 	assert_true(observed_mappings(&f) >= 1);
 	assert_int_equal(f.r->mappings[0].level, REMAP_MOVED);
 	remap_missing(f.r, &text);
-	assert_non_null(strstr(buf_string(&text), "read balance in get (bank.c:22): thread 0.1 no longer does this"));
+	assert_non_null(strstr(buf_string(&text),
+			       "read balance in get (bank.c:22): thread 0.1 no longer does this"));
 	buf_free(&text);
 	end(&f);
 }

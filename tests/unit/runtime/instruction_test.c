@@ -1,4 +1,7 @@
-/* Lengths of instructions: one example for each form that runtime/control/instruction_x86_64.c knows. */
+/*
+ * Lengths of instructions: one example for each form that runtime/control/instruction_x86_64.c
+ * knows.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -119,7 +119,8 @@ static void test_accesses(void **state)
 
 static void try_loop(bool cut, bool reset, bool touched)
 {
-	uint64_t size = 1ull << below(5), iterations = 1 + below(30), stride = below(3) ? size : below(64), from = MEMORY + 2048;
+	uint64_t size = 1ull << below(5), iterations = 1 + below(30);
+	uint64_t stride = below(3) ? size : below(64), from = MEMORY + 2048;
 	unsigned found = 0;
 
 	if (below(2))
@@ -127,12 +128,16 @@ static void try_loop(bool cut, bool reset, bool touched)
 	if (below(4))
 		from += below(1000);
 	for (uint64_t i = 0; i < iterations; i++)
-		found |= model_decide(from + i * stride, size, cut, reset, touched) ? SHADOW_SOME_KEEP : SHADOW_SOME_DROP;
+		found |= model_decide(from + i * stride, size, cut, reset, touched) ?
+				 SHADOW_SOME_KEEP :
+				 SHADOW_SOME_DROP;
 	/*
 	 * If the iterations leave no gaps, the code decides granules, not iterations, and may find
 	 * both results within one.
 	 */
-	assert_int_equal(shadow_decide_loop(&decider, from, stride, iterations, size) & SHADOW_SOME_KEEP, found & SHADOW_SOME_KEEP);
+	assert_int_equal(shadow_decide_loop(&decider, from, stride, iterations, size) &
+				 SHADOW_SOME_KEEP,
+			 found & SHADOW_SOME_KEEP);
 }
 
 static void test_loops(void **state)

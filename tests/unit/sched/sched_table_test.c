@@ -68,7 +68,8 @@ static bool is_among(const char *list, const char *name)
 static void test_same_seed_same_runs(void **state)
 {
 	/* Whether other strategies use the seed is left to their own tests. */
-	static const char *const seeded = "random pct pct-large pos surw delay feedback active greedy";
+	static const char *const seeded =
+		"random pct pct-large pos surw delay feedback active greedy";
 	static const char *const unseeded = "roundrobin chess exact goal loose";
 	static struct sim_result first[8], second[8], third[8];
 	uint64_t rng = 11;
@@ -92,7 +93,8 @@ static void test_same_seed_same_runs(void **state)
 			for (unsigned run = 0; run < n; run++)
 				assert_false(first[run].endless);
 		}
-		if (is_among(seeded, strategies[i]->name) || is_among(unseeded, strategies[i]->name))
+		if (is_among(seeded, strategies[i]->name) ||
+		    is_among(unseeded, strategies[i]->name))
 			assert_int_equal(varies, is_among(seeded, strategies[i]->name));
 	}
 }

@@ -37,7 +37,9 @@ static void put_table(struct buf *b, uint64_t time, const struct table_entry *e,
 
 	for (size_t i = 0; i < n; i++)
 		put_group(&payload, &e[i]);
-	raw_chunk(b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = (uint32_t)n, .time = time },
+	raw_chunk(b,
+		  (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = (uint32_t)n,
+					.time = time },
 		  payload.data, payload.size);
 	buf_free(&payload);
 }
@@ -83,8 +85,10 @@ static void assert_event(struct reader *r, unsigned kind, uint64_t addr, uint64_
 static void test_by_hand(void **state)
 {
 	const struct trace_record r[] = {
-		rec(TRACE_WRITE, 0x10, 9), group_record(3, 0x1000, 0x100), group_record(2, 0x40, 0x200),
-		rec(TRACE_STAMP, 160, 0), group_record(3, 4, 0x100), rec(TRACE_MUTEX_LOCK, 0x5, 9), extra(200, 0),
+		rec(TRACE_WRITE, 0x10, 9), group_record(3, 0x1000, 0x100),
+		group_record(2, 0x40, 0x200),
+		rec(TRACE_STAMP, 160, 0), group_record(3, 4, 0x100), rec(TRACE_MUTEX_LOCK, 0x5, 9),
+		extra(200, 0),
 		group_record(2, 0x50, 0x200),
 	};
 	struct buf b = file_of(r, ARRAY_SIZE(r));
@@ -122,7 +126,8 @@ static void test_a_library_replaced_by_another(void **state)
 	};
 	const struct trace_record r[] = {
 		group_record(3, 0x40, 0x100), rec(TRACE_STAMP, 299, 0),
-		group_record(3, 0x50, 0x100), rec(TRACE_STAMP, 300, 0), group_record(3, 0x60, 0x100),
+		group_record(3, 0x50, 0x100), rec(TRACE_STAMP, 300, 0),
+		group_record(3, 0x60, 0x100),
 	};
 	struct buf b = { 0 };
 
@@ -236,7 +241,8 @@ static void assert_files_same(const struct buf *a, const struct buf *b)
 
 static void test_random(void **state)
 {
-	struct pair p = { xcalloc(ROOM, sizeof(*p.grouped)), xcalloc(ROOM, sizeof(*p.plain)), 0, 0, { { 0 } } };
+	struct pair p = { xcalloc(ROOM, sizeof(*p.grouped)), xcalloc(ROOM, sizeof(*p.plain)),
+			  0, 0, { { 0 } } };
 
 	(void)state;
 	for (seed = 1; seed <= 300; seed++) {
@@ -284,7 +290,9 @@ static char *read_file(const struct buf *b, struct err *err)
 	if (reader)
 		text = brief(reader, err);
 	if (reader && err->text[0]) {
-		assert_int_equal(reader_accesses(reader, accesses_add_list, &(struct accesses){ 0 }, &(struct err){ "" }), -1);
+		assert_int_equal(reader_accesses(reader, accesses_add_list, &(struct accesses){ 0 },
+						 &(struct err){ "" }),
+				 -1);
 	} else if (reader) {
 		assert_int_equal(reader_rewind(reader, err), 0);
 		assert_accesses_same(reader);
@@ -305,8 +313,11 @@ static void assert_error(const struct buf *b, const char *why)
 /* A group that is not described, or with another size: damage, or LOST in a lossy trace. */
 static void test_unknown(void **state)
 {
-	const struct trace_record unknown[] = { rec(TRACE_WRITE, 1, 9), group_record(2, 0x40, 0x300), rec(TRACE_WRITE, 2, 9) };
-	const struct trace_record other[] = { rec(TRACE_WRITE, 1, 9), group_record(2, 0x40, 0x100), rec(TRACE_WRITE, 2, 9) };
+	const struct trace_record unknown[] = { rec(TRACE_WRITE, 1, 9),
+						group_record(2, 0x40, 0x300),
+						rec(TRACE_WRITE, 2, 9) };
+	const struct trace_record other[] = { rec(TRACE_WRITE, 1, 9), group_record(2, 0x40, 0x100),
+					      rec(TRACE_WRITE, 2, 9) };
 	const char *lost = "?1 write 1 t101 d0\n?1 lost 0 t101 d0\n?1 write 2 t101 d0\n";
 	struct err err = { "" };
 	struct buf b;
@@ -339,7 +350,8 @@ static void assert_table_refused(const void *payload, size_t size)
 	struct buf b = { 0 };
 
 	raw_header(&b, 0);
-	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 1 }, payload, size);
+	raw_chunk(&b, (struct trace_chunk){ .type = TRACE_CHUNK_ACCESS_GROUPS, .count = 1 },
+		  payload, size);
 	raw_end(&b);
 	assert_error(&b, "damaged at byte 64: a chunk of access groups is malformed");
 	buf_free(&b);
@@ -377,7 +389,8 @@ static void test_ring(void **state)
 	const struct live_header h = { .magic = LIVE_MAGIC, .version = LIVE_VERSION, .size = SIZE,
 				       .slots = SLOT, .rings = RING, .ticks_per_second = 1000 };
 	const struct live_slot slot = { .thread = 1, .time = 100 };
-	const struct trace_record ring[] = { rec(TRACE_WRITE, 1, 9), group_record(3, 0x1000, 0x100), group_record(2, 0x40, 0x200) };
+	const struct trace_record ring[] = { rec(TRACE_WRITE, 1, 9), group_record(3, 0x1000, 0x100),
+					     group_record(2, 0x40, 0x200) };
 	uint8_t memory[SIZE] = { 0 };
 	struct buf b = { 0 };
 	struct err err = { "" };

@@ -52,7 +52,8 @@ static void test_listed_sites(void **state)
 /* Impossible ranges are refused; a line goes by the low 18 bits of its number. */
 static void test_cut_lines(void **state)
 {
-	static const char *const bad[] = { "", "unknown", "b-c,", "c-b", "b-40000", "40000", "b-", "b-c;d", ",b" };
+	static const char *const bad[] = { "", "unknown", "b-c,", "c-b", "b-40000", "40000",
+					   "b-", "b-c;d", ",b" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

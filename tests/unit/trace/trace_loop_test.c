@@ -130,7 +130,8 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned iterations)
 	uint64_t first[TRACE_LOOP_ACCESSES], site[TRACE_LOOP_ACCESSES];
 	int64_t by[TRACE_LOOP_ACCESSES];
 
-	p->group[p->groups++] = (struct trace_record){ iterations, TRACE_SITE(TRACE_LOOP, accesses, below(50)) };
+	p->group[p->groups++] =
+		(struct trace_record){ iterations, TRACE_SITE(TRACE_LOOP, accesses, below(50)) };
 	for (unsigned i = 0; i < accesses; i++) {
 		first[i] = below(3) ? below(1u << 30) : TRACE_ADDR_MASK - below(1000);
 		site[i] = TRACE_SITE(below(2) ? TRACE_READ : TRACE_WRITE, below(5) | below(2) << 3,
@@ -157,7 +158,8 @@ static void add_loop(struct pair *p, unsigned accesses, unsigned iterations)
 }
 
 /* Adds a nest as records and, for comparison, as its accesses. */
-static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigned iterations, unsigned rounds)
+static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigned iterations,
+		     unsigned rounds)
 {
 	uint64_t first[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES],
 		site[TRACE_NEST_BEFORE + TRACE_LOOP_ACCESSES];
@@ -174,7 +176,9 @@ static void add_nest(struct pair *p, unsigned before, unsigned accesses, unsigne
 		by[i] = i < before ? 0 : (int64_t)below(65536) - 32768;
 		add[i] = (int64_t)below(65536) - 32768;
 		if (i == before)
-			p->group[p->groups++] = (struct trace_record){ iterations, TRACE_SITE(TRACE_LOOP, accesses, 7) };
+			p->group[p->groups++] = (struct trace_record){
+				iterations, TRACE_SITE(TRACE_LOOP, accesses, 7)
+			};
 		if (i >= before && below(9) == 0) {
 			p->group[p->groups++] = stride(by[i] *= 100000);
 			p->group[p->groups++] = (struct trace_record){ first[i], site[i] };
@@ -379,7 +383,8 @@ static void test_hostile(void **state)
 		       stride(0));
 	ASSERT_DAMAGED(none, nest(2, 2), read, read, head(2, 3), read, read, read, stride(0));
 	ASSERT_DAMAGED(none, nest(2, 1), read, read, stride(0));
-	ASSERT_DAMAGED(much, nest(TRACE_NEST_ROUNDS, 0), head(TRACE_LOOP_ITERATIONS, 2), read, read, stride(0));
+	ASSERT_DAMAGED(much, nest(TRACE_NEST_ROUNDS, 0), head(TRACE_LOOP_ITERATIONS, 2), read, read,
+		       stride(0));
 	/* As many accesses as a full ring can stand for are read, more are refused. */
 	for (size_t i = 0; i < ARRAY_SIZE(many); i += 2) {
 		many[i] = head(TRACE_LOOP_ITERATIONS, 1);

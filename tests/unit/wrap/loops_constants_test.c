@@ -126,8 +126,10 @@ static void test_many(void **state)
 
 	(void)state;
 	check(LOAD ADD("1") ADD("2") ADD("3") ADD("4") ADD("5") STORE,
-	      "\tmovsd\t.LC2+1(%rip), %xmm15\n\tmovsd\t.LC2+2(%rip), %xmm14\n\tmovsd\t.LC2+3(%rip), %xmm13\n\tmovsd\t.LC2+4(%rip), %xmm12\n"
-	      TURN LOAD "\taddsd\t%xmm15, %xmm0\n\taddsd\t%xmm14, %xmm0\n\taddsd\t%xmm13, %xmm0\n\taddsd\t%xmm12, %xmm0\n" ADD("5") STORE);
+	      "\tmovsd\t.LC2+1(%rip), %xmm15\n\tmovsd\t.LC2+2(%rip), %xmm14\n"
+	      "\tmovsd\t.LC2+3(%rip), %xmm13\n\tmovsd\t.LC2+4(%rip), %xmm12\n"
+	      TURN LOAD "\taddsd\t%xmm15, %xmm0\n\taddsd\t%xmm14, %xmm0\n"
+	      "\taddsd\t%xmm13, %xmm0\n\taddsd\t%xmm12, %xmm0\n" ADD("5") STORE);
 	assert_int_equal(loops_transform(text, strlen(text), false, 0, &out), 1);
 	assert_null(strstr(buf_string(&out), "\tmovsd\t.LC1"));
 	buf_free(&out);

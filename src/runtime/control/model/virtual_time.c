@@ -88,7 +88,8 @@ static bool had_its_chance(const struct ctl_thread *t)
 {
 	uint64_t steps = t->polls_clock == polling.number ? POLLER_STEPS : SPINNER_STEPS;
 
-	return t->state != CTL_LIVE || !t->runnable || t->silence != CTL_NOT_SILENT || t->steps - t->steps_when_polled >= steps;
+	return t->state != CTL_LIVE || !t->runnable || t->silence != CTL_NOT_SILENT ||
+	       t->steps - t->steps_when_polled >= steps;
 }
 
 void ctl_clock_polled(const void *pc)
