@@ -29,7 +29,7 @@ hangs() {
 
 for cc in $(compilers); do
 	for level in 0 2; do
-		for name in computes busy_clock silent hangs; do
+		for name in computes busy_clock silent silent_assembly hangs; do
 			compile "$cc" "$programs/$name.c" "$name-$cc-$level" \
 				-D_GNU_SOURCE -O$level -g -pthread
 		done
@@ -39,7 +39,7 @@ done >builds
 
 while read -r cc level; do
 	for backend in user kernel; do
-		for name in computes busy_clock silent; do
+		for name in computes busy_clock silent silent_assembly; do
 			passes "$name-$cc-$level" --backend $backend
 		done
 		for kind in load volatile assembly trylock; do

@@ -148,14 +148,6 @@ static uint32_t rounds_of_all(const uint32_t *runnable, size_t count)
 	return least;
 }
 
-static bool any_silent(const uint32_t *runnable, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (ctl.threads[runnable[i]]->silence != CTL_NOT_SILENT)
-			return true;
-	return false;
-}
-
 /* The program's threads spin, and no time-out is pending. Is it for ever? */
 static bool is_hang(const uint32_t *runnable, size_t count, uint32_t rounds)
 {
@@ -388,7 +380,8 @@ static bool wait_for_others(void)
 	if (!child && !shared_memory_may_change(false))
 		return false;
 	ctl_external_block(SPIN_NAP_NS);
-	ctl.now += SPIN_NAP_NS;
+	if (next_deadline() != CTL_NEVER)	/* else only the outside world decides how often */
+		ctl.now += SPIN_NAP_NS;
 	expire_due();
 	return true;
 }
@@ -420,8 +413,8 @@ static size_t find_runnable(uint32_t *runnable)
 		if (wait_for_others())
 			;	/* time has passed */
 		else if (next_deadline() != CTL_NEVER)
-			/* Not a function of the events if a thread is silent: it is logged then. */
-			advance_to_next_deadline(any_silent(runnable, count));
+			/* Logged: a replay counts rounds of spinning only where its turns end. */
+			advance_to_next_deadline(true);
 		else if (!is_following() && ctl_external_any_waiter())
 			ctl_external_block(SPINNING_WAIT_NS);
 		else if (is_hang(runnable, count, rounds))

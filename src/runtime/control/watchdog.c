@@ -45,6 +45,9 @@ static struct {
 	uint32_t length, limit;	/* since the anchor, and until it is replaced */
 	uint32_t hashes;
 	bool impatient;		/* if nothing is proven, others go first */
+	uint64_t last;		/* program counter at the last step */
+	uint32_t left;		/* proven: instructions left in which the lowest one is searched */
+	uint64_t lowest, key;	/* proven: the lowest instruction of the cycle; registers there */
 } look;
 
 static struct {
@@ -151,6 +154,30 @@ static bool let_others_go(ucontext_t *uc, bool spins)
 	return true;
 }
 
+/*
+ * A thread is only stopped at a loop's first instruction: the lowest of the cycle, or one to which
+ * it jumped backwards. A loop may have checked memory whose owner changes while others run, and not
+ * accessed it yet; then it would depend on the instruction whether the access is an event.
+ */
+static bool goes_to_lowest(struct silent *s, ucontext_t *uc, const struct state_at *at)
+{
+	uint64_t pc = (uint64_t)at->regs[REG_RIP], key = key_of(at);
+
+	if (look.left) {
+		look.left--;
+		if (!look.lowest || pc < look.lowest) {
+			look.lowest = pc;
+			look.key = key;
+		}
+		return true;
+	}
+	if (pc != look.lowest || key != look.key)
+		return true;
+	s->key = key;
+	s->stack = stack_of(at);
+	return let_others_go(uc, true);
+}
+
 /* After a round of its loop a thread that still spins has the same registers and stack. */
 static bool validate(ucontext_t *uc)
 {
@@ -169,11 +196,16 @@ static bool validate(ucontext_t *uc)
 
 static bool end_of_look(ucontext_t *uc, struct silent *s)
 {
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	bool back = pc < look.last;
+
+	if (is_in_program(pc))
+		look.last = pc;
 	if (look.steps == look.most)
 		s->looks++;
 	if (!look.impatient || look.steps > look.most + SAFE_STEPS)
 		return false;
-	return can_stop(uc) ? let_others_go(uc, false) : true;
+	return back && can_stop(uc) ? let_others_go(uc, false) : true;
 }
 
 static bool on_step(ucontext_t *uc)
@@ -184,17 +216,21 @@ static bool on_step(ucontext_t *uc)
 
 	if (position(ctl.current) != look.at)
 		return false;
+	if (look.lowest || look.left)
+		return !counts(&at) || goes_to_lowest(s, uc, &at);
 	if (++look.steps >= look.most)
 		return end_of_look(uc, s);
 	if (!counts(&at))
 		return true;
+	look.last = pc;
 	if (*(const uint16_t *)pc == SYSCALL_INSTRUCTION)
 		look.hashes = MEMORY_MOST;	/* the kernel is not part of the state */
 	if (!repeats(s, &at))
 		return true;
 	s->looks = 0;
 	ctl.silent_epoch++;
-	return let_others_go(uc, true);
+	look.left = s->period;
+	return true;
 }
 
 static void begin_look(struct ctl_thread *t, ucontext_t *uc)
@@ -205,7 +241,8 @@ static void begin_look(struct ctl_thread *t, ucontext_t *uc)
 	if (!libc.high)
 		state_module((uint64_t)REAL(pthread_create), &libc.low, &libc.high);
 	look.at = position(t);
-	look.steps = look.length = look.limit = look.hashes = 0;
+	look.steps = look.length = look.limit = look.hashes = look.left = 0;
+	look.lowest = look.last = 0;
 	look.most = STEPS_FIRST << doubled;
 	look.stack_end = state_mapping_end((uint64_t)uc->uc_mcontext.gregs[REG_RSP]);
 	look.impatient = watch.ticks >= watch.patience;

@@ -1,7 +1,7 @@
 /*
  * runs: 4
  * Threads that wait without a scheduling point: the flag is memory that no other thread has touched
- * yet, or inline assembly reads it. Others get their turn, sleeps end and signals come.
+ * yet. Others get their turn, sleeps end and signals come.
  */
 #include "want.h"
 
@@ -10,32 +10,10 @@
 
 static volatile int alive, stopped;
 static volatile sig_atomic_t signalled;
-static int flag, written;
-
-static int load(const int *p)
-{
-	int v;
-
-	__asm__ volatile("movl %1, %0" : "=r"(v) : "m"(*p) : "memory");
-	return v;
-}
-
-static void store(int *p, int v)
-{
-	__asm__ volatile("movl %1, %0" : "=m"(*p) : "r"(v) : "memory");
-}
 
 static void *sets_alive(void *arg)
 {
 	alive = 1;
-	return arg;
-}
-
-static void *waits_by_assembly(void *arg)
-{
-	while (!load(&flag))
-		__asm__ volatile("pause");
-	store(&written, 1);
 	return arg;
 }
 
@@ -63,12 +41,6 @@ int main(void)
 
 	t = start(sets_alive, NULL);
 	while (!alive)
-		;
-	finish(t);
-
-	t = start(waits_by_assembly, NULL);
-	store(&flag, 1);
-	while (!load(&written))
 		;
 	finish(t);
 
