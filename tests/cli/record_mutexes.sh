@@ -156,7 +156,8 @@ int main(void)
 	pthread_t threads[3];
 
 	libc_lock = (int (*)(pthread_mutex_t *))dlvsym(libc, "pthread_mutex_lock", "GLIBC_2.2.5");
-	libc_unlock = (int (*)(pthread_mutex_t *))dlvsym(libc, "pthread_mutex_unlock", "GLIBC_2.2.5");
+	libc_unlock = (int (*)(pthread_mutex_t *))dlvsym(libc, "pthread_mutex_unlock",
+							 "GLIBC_2.2.5");
 	if (libc_lock == pthread_mutex_lock || libc_unlock == pthread_mutex_unlock)
 		return 2;
 	for (intptr_t i = 0; i < 3; i++)

@@ -4,6 +4,11 @@
  */
 #ifndef SNARLRT_STATIC
 
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
 #include "runtime/control/library_waits.h"
 #include "runtime/interpose/gomp.h"
 
@@ -40,6 +45,23 @@ SNARLRT_INTERPOSE void __kmpc_end_critical(WHERE, void *lock)
 	snarlrt_openmp_unlocking(lock, SNARLRT_PC());
 	GOMP_REAL(__kmpc_end_critical)(location, thread, lock);
 	snarlrt_openmp_unlocked(lock);
+}
+
+/*
+ * libomp notes its process id in a file of /dev/shm and removes it at exit. Runs that are killed
+ * leave theirs behind, and a later process with the same number aborts. So a run has a file without
+ * a name, and none to be found again.
+ */
+SNARLRT_INTERPOSE int shm_open(const char *name, int flags, mode_t mode)
+{
+	static const char prefix[] = "/__KMP_REGISTERED_LIB_";
+
+	if (!mode_controls() || strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return GOMP_REAL(shm_open)(name, flags, mode);
+	if (flags & O_CREAT)
+		return memfd_create("libomp", MFD_CLOEXEC);
+	errno = ENOENT;
+	return -1;
 }
 
 /*

@@ -1,7 +1,7 @@
 /*
  * slow: a schedule does not say where a thread ran without a step
- * Threads that wait for a flag which inline assembly reads: none of their loops has an event. Others
- * get their turn.
+ * Threads that wait for a flag which inline assembly reads: none of their loops has an event.
+ * Others get their turn.
  */
 #include "want.h"
 
