@@ -1,6 +1,6 @@
 /*
  * A message authentication code: SipHash-2-4 (Aumasson, Bernstein, INDOCRYPT 2012). Without the key
- * nobody can find the code of a message, or change a message so that its code stays.
+ * no other program can find the code of a message, or change a message so that its code stays.
  */
 #ifndef BASE_MAC_H
 #define BASE_MAC_H

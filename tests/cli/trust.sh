@@ -1,4 +1,4 @@
-# Nothing runs unasked: a bug of somebody else is shown, but neither its program nor its check
+# Nothing runs unasked: a bug of another user is shown, but neither its program nor its check
 # command nor its variables are used without --trust, and a program without snarl's runtime never.
 . "$SNARL_ROOT/tests/lib.sh"
 XDG_STATE_HOME=$PWD/state

@@ -35,7 +35,7 @@ static const char usage[] =
 	"      --time T         time limit of the check: 90, 1.5s, 10m, 2h\n"
 	"      --profiles N     recorded runs in which to find the events of the bugs (default 4)\n"
 	"      --trust          run the program, variables and check command of bugs that\n"
-	"                       somebody else found\n"
+	"                       another user found\n"
 	EXPLORE_USAGE_RUNS
 	EXPLORE_USAGE_REST
 	"\n"

@@ -39,7 +39,7 @@ static const char usage[] =
 	"      --trace FILE     record the replay for snarl dump; implies --no-fork-server\n"
 	"      --timeout T      kill a run that takes longer than T (default 60s)\n"
 	"      --trust          run the program, variables and check command of a schedule that\n"
-	"                       somebody else made\n"
+	"                       another user made\n"
 	"  -q, --quiet          print neither the program's output nor a summary\n"
 	"\n"
 	"Exit: 1 every replay failed as recorded, 0 every replay passed, 3 the program could not "

@@ -1,6 +1,6 @@
 /*
  * Trust in schedules: a schedule file names a program, variables and a shell command, which a
- * replay runs. It may come from somebody else.
+ * replay runs. It may come from another user.
  *
  * When snarl writes a schedule, it adds a seal: a code over all that a replay would run, made with
  * a secret key of the user (STATE/snarl/key, where STATE is $XDG_STATE_HOME or ~/.local/state). A

@@ -163,7 +163,7 @@ struct search_listener {
 	/* Takes ownership of `f`. NULL: failures are dropped. */
 	enum search_answer (*found)(void *ctx, struct search_failure *f);
 	void (*progress)(void *ctx, const struct search_stats *stats);	/* or NULL */
-	/* Gets the first run that exceeded a limit; does not own it. NULL: nobody asks. */
+	/* Gets the first run that exceeded a limit; does not own it. NULL: not wanted. */
 	void (*inconclusive)(void *ctx, const struct search_failure *f);
 	void *ctx;
 };

@@ -222,7 +222,7 @@ static uint64_t next_deadline(void)
 
 /*
  * The real time for the outside world: as much as is left to the next deadline. A time-out that
- * nobody outside prevents need not be waited for that long.
+ * no other process can prevent need not be waited for that long.
  */
 static uint64_t external_wait_limit(enum ctl_outside waiters, bool child)
 {
